@@ -1,0 +1,386 @@
+package diag
+
+// Code is a permanent snake_case word that names one kind of finding. Programs
+// match on it; texts may change.
+type Code string
+
+// Info is what the code table says of a Code.
+type Info struct {
+	Code    Code
+	Exit    int    // exit status when it is the worst finding of a run
+	Kind    string // problem, finding, refusal, failure, warning, note, usage, bug or interrupt
+	Where   string // the commands that can report it
+	Meaning string // one line, lower case; docs/errors.md says more
+}
+
+// The codes. A code is never renamed and never reused; docs/errors.md has an
+// entry for each, and a script in cmd/skillpm/testdata provokes it.
+const (
+	AllowedToolsShape              Code = "allowed_tools_shape"
+	BodyEmpty                      Code = "body_empty"
+	BodyLong                       Code = "body_long"
+	BodyTokens                     Code = "body_tokens"
+	CaseCollision                  Code = "case_collision"
+	ChainEscapes                   Code = "chain_escapes"
+	ChainOptionUnused              Code = "chain_option_unused"
+	ChainOptionValue               Code = "chain_option_value"
+	ChainUnchecked                 Code = "chain_unchecked"
+	CompatibilityEmpty             Code = "compatibility_empty"
+	CompatibilityNotString         Code = "compatibility_not_string"
+	CompatibilityTooLong           Code = "compatibility_too_long"
+	DependencyDigest               Code = "dependency_digest"
+	DependencyName                 Code = "dependency_name"
+	DependencyRange                Code = "dependency_range"
+	DescriptionEmpty               Code = "description_empty"
+	DescriptionMarkup              Code = "description_markup"
+	DescriptionMissing             Code = "description_missing"
+	DescriptionNotString           Code = "description_not_string"
+	DescriptionTooLong             Code = "description_too_long"
+	FieldClientExtension           Code = "field_client_extension"
+	FieldUnknown                   Code = "field_unknown"
+	FileLarge                      Code = "file_large"
+	FrontmatterBom                 Code = "frontmatter_bom"
+	FrontmatterMissing             Code = "frontmatter_missing"
+	FrontmatterNotClosed           Code = "frontmatter_not_closed"
+	FrontmatterNotMapping          Code = "frontmatter_not_mapping"
+	LicenseFileMissing             Code = "license_file_missing"
+	LicenseNotString               Code = "license_not_string"
+	MetadataMany                   Code = "metadata_many"
+	MetadataNotMapping             Code = "metadata_not_mapping"
+	MetadataValueNotString         Code = "metadata_value_not_string"
+	NameCharset                    Code = "name_charset"
+	NameEmpty                      Code = "name_empty"
+	NameHyphenDouble               Code = "name_hyphen_double"
+	NameHyphenEdge                 Code = "name_hyphen_edge"
+	NameMissing                    Code = "name_missing"
+	NameNotAscii                   Code = "name_not_ascii"
+	NameNotDirectory               Code = "name_not_directory"
+	NameReservedHost               Code = "name_reserved_host"
+	NameReservedWindows            Code = "name_reserved_windows"
+	NameTooLong                    Code = "name_too_long"
+	NestedSkill                    Code = "nested_skill"
+	NoSkillFound                   Code = "no_skill_found"
+	NonstandardManifest            Code = "nonstandard_manifest"
+	NotUtf8                        Code = "not_utf8"
+	NulByte                        Code = "nul_byte"
+	PathMissing                    Code = "path_missing"
+	PathNotDirectory               Code = "path_not_directory"
+	ReferenceEscapes               Code = "reference_escapes"
+	ReferenceMissing               Code = "reference_missing"
+	ScalarNotString                Code = "scalar_not_string"
+	SkillFileCase                  Code = "skill_file_case"
+	SkillFileNotRegular            Code = "skill_file_not_regular"
+	SymlinkDangling                Code = "symlink_dangling"
+	SymlinkEscapes                 Code = "symlink_escapes"
+	SymlinkLoop                    Code = "symlink_loop"
+	TrainingPath                   Code = "training_path"
+	TrainingRuntimeNames           Code = "training_runtime_names"
+	TrainingSchema                 Code = "training_schema"
+	TrainingSkillName              Code = "training_skill_name"
+	TrainingSuiteMissing           Code = "training_suite_missing"
+	TrainingSyntax                 Code = "training_syntax"
+	YamlAlias                      Code = "yaml_alias"
+	YamlBlockScalar                Code = "yaml_block_scalar"
+	YamlDuplicateKey               Code = "yaml_duplicate_key"
+	YamlFlow                       Code = "yaml_flow"
+	YamlInvalid                    Code = "yaml_invalid"
+	YamlTag                        Code = "yaml_tag"
+	LengthBytesOver                Code = "length_bytes_over"
+	SkillUnlocked                  Code = "skill_unlocked"
+	YamlAnchor                     Code = "yaml_anchor"
+	DelegateReserved               Code = "delegate_reserved"
+	SubskillUnresolved             Code = "subskill_unresolved"
+	SubskillCycleDetected          Code = "subskill_cycle_detected"
+	DigestMismatch                 Code = "digest_mismatch"
+	AmbiguousSkill                 Code = "ambiguous_skill"
+	AmbiguousVersion               Code = "ambiguous_version"
+	NoVersions                     Code = "no_versions"
+	FloatingDependency             Code = "floating_dependency"
+	RequirementSyntax              Code = "requirement_syntax"
+	SourceNotAllowed               Code = "source_not_allowed"
+	NameCollision                  Code = "name_collision"
+	NameNeeded                     Code = "name_needed"
+	NameReserved                   Code = "name_reserved"
+	ResolutionBudgetExceeded       Code = "resolution_budget_exceeded"
+	ConsentRequired                Code = "consent_required"
+	TrustLevelRefused              Code = "trust_level_refused"
+	TagsMixed                      Code = "tags_mixed"
+	CatalogOver32                  Code = "catalog_over_32"
+	LockOutdated                   Code = "lock_outdated"
+	LockCorrupt                    Code = "lock_corrupt"
+	LockVersion                    Code = "lock_version"
+	LockForeign                    Code = "lock_foreign"
+	ManifestForeign                Code = "manifest_foreign"
+	ManifestInvalid                Code = "manifest_invalid"
+	ManifestMissing                Code = "manifest_missing"
+	RepositoryNotFoundOrPrivate    Code = "repository_not_found_or_private"
+	FetchAuth                      Code = "fetch_auth"
+	FetchTimeout                   Code = "fetch_timeout"
+	FetchOffline                   Code = "fetch_offline"
+	FetchFailed                    Code = "fetch_failed"
+	FetchTooLarge                  Code = "fetch_too_large"
+	RefNotFound                    Code = "ref_not_found"
+	SkillNotFound                  Code = "skill_not_found"
+	CommitGone                     Code = "commit_gone"
+	TagMoved                       Code = "tag_moved"
+	HostKeyUnknown                 Code = "host_key_unknown"
+	HostRefused                    Code = "host_refused"
+	PackInvalid                    Code = "pack_invalid"
+	LfsPointer                     Code = "lfs_pointer"
+	SubmoduleInSkill               Code = "submodule_in_skill"
+	PathUnsafe                     Code = "path_unsafe"
+	TreeTooLarge                   Code = "tree_too_large"
+	InstallConflict                Code = "install_conflict"
+	TargetUnsafe                   Code = "target_unsafe"
+	DiskFull                       Code = "disk_full"
+	PermissionDenied               Code = "permission_denied"
+	ProjectLocked                  Code = "project_locked"
+	CacheCorrupt                   Code = "cache_corrupt"
+	VerifyChanged                  Code = "verify_changed"
+	VerifyMissing                  Code = "verify_missing"
+	VerifyExtra                    Code = "verify_extra"
+	PolicyInvalid                  Code = "policy_invalid"
+	PolicyNoMatch                  Code = "policy_no_match"
+	TrustRootInvalid               Code = "trust_root_invalid"
+	TrustRootStale                 Code = "trust_root_stale"
+	MirrorIncomplete               Code = "mirror_incomplete"
+	MirrorInvalid                  Code = "mirror_invalid"
+	Usage                          Code = "usage"
+	Internal                       Code = "internal"
+	Interrupted                    Code = "interrupted"
+	SignatureMissing               Code = "signature_missing"
+	SignatureMalformed             Code = "signature_malformed"
+	SignatureUnsupported           Code = "signature_unsupported"
+	SignatureTooLarge              Code = "signature_too_large"
+	SignatureMethodNotAllowed      Code = "signature_method_not_allowed"
+	SignatureUntrustedRoot         Code = "signature_untrusted_root"
+	SignatureLogUnknown            Code = "signature_log_unknown"
+	SignatureLogUnverified         Code = "signature_log_unverified"
+	SignatureLogMissing            Code = "signature_log_missing"
+	SignatureNoTrustedTime         Code = "signature_no_trusted_time"
+	SignatureCertNotValidAtSigning Code = "signature_cert_not_valid_at_signing"
+	SignatureCertExpired           Code = "signature_cert_expired"
+	SignatureCertNotYetValid       Code = "signature_cert_not_yet_valid"
+	SignatureKeyExpired            Code = "signature_key_expired"
+	SignatureKeyUnknown            Code = "signature_key_unknown"
+	SignatureSctUnverified         Code = "signature_sct_unverified"
+	SignatureInvalid               Code = "signature_invalid"
+	SignatureDigestMismatch        Code = "signature_digest_mismatch"
+	SignatureStatementType         Code = "signature_statement_type"
+	SignatureIssuerMismatch        Code = "signature_issuer_mismatch"
+	SignatureIdentityMismatch      Code = "signature_identity_mismatch"
+	SignatureExtensionMismatch     Code = "signature_extension_mismatch"
+	SignatureRevoked               Code = "signature_revoked"
+	SignatureContentChanged        Code = "signature_content_changed"
+	SignatureContentMissing        Code = "signature_content_missing"
+	SignatureContentUnsigned       Code = "signature_content_unsigned"
+	SignatureDowngraded            Code = "signature_downgraded"
+	SignatureSignerChanged         Code = "signature_signer_changed"
+	SignatureNameMismatch          Code = "signature_name_mismatch"
+	ChainAmbiguous                 Code = "chain_ambiguous"
+	ChainDepthExceeded             Code = "chain_depth_exceeded"
+	ReceiptVersion                 Code = "receipt_version"
+	OverrideActive                 Code = "override_active"
+	OverrideUnused                 Code = "override_unused"
+	VersionRetracted               Code = "version_retracted"
+	TagGone                        Code = "tag_gone"
+	RegistryChanged                Code = "registry_changed"
+	OlderChosen                    Code = "older_chosen"
+	KeyNotName                     Code = "key_not_name"
+	Unsigned                       Code = "unsigned"
+	SignerUnverified               Code = "signer_unverified"
+	SignatureExpiredSince          Code = "signature_expired_since"
+	FrontmatterRepaired            Code = "frontmatter_repaired"
+)
+
+// table is in the order of the constants.
+var table = []Info{
+	{AllowedToolsShape, 0, "note", "validate", "features.md 3.1"},
+	{BodyEmpty, 0, "note", "validate", "features.md 3.1"},
+	{BodyLong, 0, "note", "validate", "features.md 3.1"},
+	{BodyTokens, 0, "note", "validate", "features.md 3.1"},
+	{CaseCollision, 0, "note", "validate", "features.md 3.1"},
+	{ChainEscapes, 2, "problem", "validate", "features.md 3.1"},
+	{ChainOptionUnused, 0, "note", "validate", "features.md 3.1"},
+	{ChainOptionValue, 2, "problem", "validate", "features.md 3.1"},
+	{ChainUnchecked, 0, "note", "validate", "features.md 3.1"},
+	{CompatibilityEmpty, 2, "problem", "validate", "features.md 3.1"},
+	{CompatibilityNotString, 2, "problem", "validate", "features.md 3.1"},
+	{CompatibilityTooLong, 2, "problem", "validate", "features.md 3.1"},
+	{DependencyDigest, 2, "problem", "validate", "features.md 3.1"},
+	{DependencyName, 2, "problem", "validate", "features.md 3.1"},
+	{DependencyRange, 2, "problem", "validate", "features.md 3.1"},
+	{DescriptionEmpty, 2, "problem", "validate", "features.md 3.1"},
+	{DescriptionMarkup, 0, "note", "validate", "features.md 3.1"},
+	{DescriptionMissing, 2, "problem", "validate", "features.md 3.1"},
+	{DescriptionNotString, 2, "problem", "validate", "features.md 3.1"},
+	{DescriptionTooLong, 2, "problem", "validate", "features.md 3.1"},
+	{FieldClientExtension, 0, "note", "validate", "features.md 3.1"},
+	{FieldUnknown, 0, "note", "validate", "features.md 3.1"},
+	{FileLarge, 0, "note", "validate", "features.md 3.1"},
+	{FrontmatterBom, 2, "problem", "validate", "features.md 3.1"},
+	{FrontmatterMissing, 2, "problem", "validate", "features.md 3.1"},
+	{FrontmatterNotClosed, 2, "problem", "validate", "features.md 3.1"},
+	{FrontmatterNotMapping, 2, "problem", "validate", "features.md 3.1"},
+	{LicenseFileMissing, 0, "note", "validate", "features.md 3.1"},
+	{LicenseNotString, 0, "note", "validate", "features.md 3.1"},
+	{MetadataMany, 0, "note", "validate", "features.md 3.1"},
+	{MetadataNotMapping, 2, "problem", "validate", "features.md 3.1"},
+	{MetadataValueNotString, 0, "note", "validate", "features.md 3.1"},
+	{NameCharset, 2, "problem", "validate", "features.md 3.1"},
+	{NameEmpty, 2, "problem", "validate", "features.md 3.1"},
+	{NameHyphenDouble, 2, "problem", "validate", "features.md 3.1"},
+	{NameHyphenEdge, 2, "problem", "validate", "features.md 3.1"},
+	{NameMissing, 2, "problem", "validate", "features.md 3.1"},
+	{NameNotAscii, 2, "problem", "validate", "features.md 3.1"},
+	{NameNotDirectory, 2, "problem", "validate", "features.md 3.1"},
+	{NameReservedHost, 0, "note", "validate", "features.md 3.1"},
+	{NameReservedWindows, 0, "note", "validate", "features.md 3.1"},
+	{NameTooLong, 2, "problem", "validate", "features.md 3.1"},
+	{NestedSkill, 0, "note", "validate", "features.md 3.1"},
+	{NoSkillFound, 2, "problem", "validate", "features.md 3.1"},
+	{NonstandardManifest, 0, "note", "validate", "features.md 3.1"},
+	{NotUtf8, 2, "problem", "validate", "features.md 3.1"},
+	{NulByte, 2, "problem", "validate", "features.md 3.1"},
+	{PathMissing, 2, "problem", "validate", "features.md 3.1"},
+	{PathNotDirectory, 2, "problem", "validate", "features.md 3.1"},
+	{ReferenceEscapes, 0, "note", "validate", "features.md 3.1"},
+	{ReferenceMissing, 0, "note", "validate", "features.md 3.1"},
+	{ScalarNotString, 0, "note", "validate", "features.md 3.1"},
+	{SkillFileCase, 2, "problem", "validate", "features.md 3.1"},
+	{SkillFileNotRegular, 2, "problem", "validate", "features.md 3.1"},
+	{SymlinkDangling, 2, "problem", "validate", "features.md 3.1"},
+	{SymlinkEscapes, 2, "problem", "validate", "features.md 3.1"},
+	{SymlinkLoop, 2, "problem", "validate", "features.md 3.1"},
+	{TrainingPath, 2, "problem", "validate", "features.md 3.1"},
+	{TrainingRuntimeNames, 2, "problem", "validate", "features.md 3.1"},
+	{TrainingSchema, 2, "problem", "validate", "features.md 3.1"},
+	{TrainingSkillName, 2, "problem", "validate", "features.md 3.1"},
+	{TrainingSuiteMissing, 2, "problem", "validate", "features.md 3.1"},
+	{TrainingSyntax, 2, "problem", "validate", "features.md 3.1"},
+	{YamlAlias, 2, "problem", "validate", "features.md 3.1"},
+	{YamlBlockScalar, 0, "note", "validate", "features.md 3.1"},
+	{YamlDuplicateKey, 2, "problem", "validate", "features.md 3.1"},
+	{YamlFlow, 0, "note", "validate", "features.md 3.1"},
+	{YamlInvalid, 2, "problem", "validate", "features.md 3.1"},
+	{YamlTag, 2, "problem", "validate", "features.md 3.1"},
+	{LengthBytesOver, 0, "note", "validate", "within the limit in characters, over it in bytes"},
+	{SkillUnlocked, 2, "finding", "verify --strict", "a skill in a target that no lock names"},
+	{YamlAnchor, 2, "problem", "validate", "anchors and aliases"},
+	{DelegateReserved, 2, "refusal", "resolve", "delegate: is reserved"},
+	{SubskillUnresolved, 2, "refusal", "resolve", "no candidate, or no combination; see reason"},
+	{SubskillCycleDetected, 2, "refusal", "resolve", "skills require each other"},
+	{DigestMismatch, 2, "refusal", "resolve, fetch, install", "content is not what was pinned or locked"},
+	{AmbiguousSkill, 2, "refusal", "add, resolve", "several skills match"},
+	{AmbiguousVersion, 2, "refusal", "resolve", "one version, two commits"},
+	{NoVersions, 2, "refusal", "resolve", "a range on a source without version tags"},
+	{FloatingDependency, 2, "refusal", "resolve", "a ref inside a dependency"},
+	{RequirementSyntax, 2, "refusal", "manifest, validate", "malformed requirement"},
+	{SourceNotAllowed, 2, "refusal", "resolve", "a repository the project has not approved"},
+	{NameCollision, 2, "refusal", "resolve, install", "two skills for one key"},
+	{NameNeeded, 2, "refusal", "add", "no legal key can be derived"},
+	{NameReserved, 2, "refusal", "install", "a name the host reserved"},
+	{ResolutionBudgetExceeded, 2, "refusal", "resolve", "search gave up"},
+	{ConsentRequired, 2, "refusal", "update, add, run", "a change needs a yes and there is no terminal"},
+	{TrustLevelRefused, 2, "refusal", "install", "policy allows no such arrival"},
+	{TagsMixed, 0, "note", "add, outdated", "newer repository-wide tags beside skill tags"},
+	{CatalogOver32, 0, "note", "list, install", "more skills than some runtimes show"},
+	{LockOutdated, 3, "finding", "lock --check, install --frozen", "manifest and lock differ"},
+	{LockCorrupt, 2, "refusal", "any", "not a readable lock"},
+	{LockVersion, 2, "refusal", "any", "written by a newer skillpm"},
+	{LockForeign, 2, "refusal", "any", "another tool's file"},
+	{ManifestForeign, 2, "refusal", "any", "another tool's file"},
+	{ManifestInvalid, 2, "refusal", "any", "syntax, unknown key, wrong type"},
+	{ManifestMissing, 2, "refusal", "any", "no skills.toml upward from here"},
+	{RepositoryNotFoundOrPrivate, 1, "failure", "fetch", "no answer without credentials"},
+	{FetchAuth, 1, "failure", "fetch", "credentials refused"},
+	{FetchTimeout, 1, "failure", "fetch", ""},
+	{FetchOffline, 1, "failure", "fetch", "offline and not at hand"},
+	{FetchFailed, 1, "failure", "fetch", "server or network fault"},
+	{FetchTooLarge, 2, "refusal", "fetch", "over a limit"},
+	{RefNotFound, 2, "refusal", "fetch", "no such branch, tag or commit"},
+	{SkillNotFound, 2, "refusal", "fetch", "no SKILL.md at that path"},
+	{CommitGone, 1, "failure", "fetch", "the locked commit cannot be had"},
+	{TagMoved, 2, "refusal", "fetch, update", "the tag names another commit than the lock"},
+	{HostKeyUnknown, 2, "refusal", "fetch", "ssh host not in known_hosts"},
+	{HostRefused, 2, "refusal", "fetch", "private or plaintext host not named by the user"},
+	{PackInvalid, 2, "refusal", "fetch", "objects do not match their ids"},
+	{LfsPointer, 2, "refusal", "fetch", "a file is a pointer, not content"},
+	{SubmoduleInSkill, 2, "refusal", "fetch", "part of the skill is in another repository"},
+	{PathUnsafe, 2, "refusal", "fetch, install", "a path no tree may hold"},
+	{TreeTooLarge, 2, "refusal", "fetch, install", "over a limit"},
+	{InstallConflict, 2, "refusal", "install", "local edits or a foreign directory in the way"},
+	{TargetUnsafe, 2, "refusal", "install", "target outside the project"},
+	{DiskFull, 1, "failure", "install", ""},
+	{PermissionDenied, 1, "failure", "install", ""},
+	{ProjectLocked, 1, "failure", "any", "another run did not end in time"},
+	{CacheCorrupt, 0, "note", "any", "rebuilt"},
+	{VerifyChanged, 2, "finding", "verify", ""},
+	{VerifyMissing, 2, "finding", "verify", ""},
+	{VerifyExtra, 2, "finding", "verify", ""},
+	{PolicyInvalid, 2, "refusal", "trust", ""},
+	{PolicyNoMatch, 2, "refusal", "trust test", ""},
+	{TrustRootInvalid, 2, "refusal", "verify", ""},
+	{TrustRootStale, 0, "note", "verify", ""},
+	{MirrorIncomplete, 2, "finding", "mirror verify", ""},
+	{MirrorInvalid, 2, "refusal", "mirror", ""},
+	{Usage, 64, "usage", "any", ""},
+	{Internal, 70, "bug", "any", ""},
+	{Interrupted, 130, "interrupt", "any", ""},
+	{SignatureMissing, 2, "refusal", "verify, install", "design.md section 8"},
+	{SignatureMalformed, 2, "refusal", "verify, install", "design.md section 8"},
+	{SignatureUnsupported, 2, "refusal", "verify, install", "design.md section 8"},
+	{SignatureTooLarge, 2, "refusal", "verify, install", "design.md section 8"},
+	{SignatureMethodNotAllowed, 2, "refusal", "verify, install", "design.md section 8"},
+	{SignatureUntrustedRoot, 2, "refusal", "verify, install", "design.md section 8"},
+	{SignatureLogUnknown, 2, "refusal", "verify, install", "design.md section 8"},
+	{SignatureLogUnverified, 2, "refusal", "verify, install", "design.md section 8"},
+	{SignatureLogMissing, 2, "refusal", "verify, install", "design.md section 8"},
+	{SignatureNoTrustedTime, 2, "refusal", "verify, install", "design.md section 8"},
+	{SignatureCertNotValidAtSigning, 2, "refusal", "verify, install", "design.md section 8"},
+	{SignatureCertExpired, 2, "refusal", "verify, install", "design.md section 8"},
+	{SignatureCertNotYetValid, 2, "refusal", "verify, install", "design.md section 8"},
+	{SignatureKeyExpired, 2, "refusal", "verify, install", "design.md section 8"},
+	{SignatureKeyUnknown, 2, "refusal", "verify, install", "design.md section 8"},
+	{SignatureSctUnverified, 2, "refusal", "verify, install", "design.md section 8"},
+	{SignatureInvalid, 2, "refusal", "verify, install", "design.md section 8"},
+	{SignatureDigestMismatch, 2, "refusal", "verify, install", "design.md section 8"},
+	{SignatureStatementType, 2, "refusal", "verify, install", "design.md section 8"},
+	{SignatureIssuerMismatch, 2, "refusal", "verify, install", "design.md section 8"},
+	{SignatureIdentityMismatch, 2, "refusal", "verify, install", "design.md section 8"},
+	{SignatureExtensionMismatch, 2, "refusal", "verify, install", "design.md section 8"},
+	{SignatureRevoked, 2, "refusal", "verify, install", "design.md section 8"},
+	{SignatureContentChanged, 2, "refusal", "verify, install", "design.md section 8"},
+	{SignatureContentMissing, 2, "refusal", "verify, install", "design.md section 8"},
+	{SignatureContentUnsigned, 2, "refusal", "verify, install", "design.md section 8"},
+	{SignatureDowngraded, 2, "refusal", "verify, install", "design.md section 8"},
+	{SignatureSignerChanged, 2, "refusal", "verify, install", "design.md section 8"},
+	{SignatureNameMismatch, 2, "refusal", "verify, install", "design.md section 8"},
+	{ChainAmbiguous, 2, "problem", "validate, resolve", "two skills answer to a chain member"},
+	{ChainDepthExceeded, 2, "refusal", "resolve", "nesting beyond max_depth"},
+	{ReceiptVersion, 2, "refusal", "install", "written by a newer skillpm"},
+	{OverrideActive, 0, "warning", "resolve", "an override is in effect"},
+	{OverrideUnused, 0, "warning", "resolve", "an override names nothing in the graph"},
+	{VersionRetracted, 0, "warning", "resolve", "locked or named exactly, but withdrawn"},
+	{TagGone, 0, "warning", "outdated, update", "the locked tag no longer exists"},
+	{RegistryChanged, 0, "warning", "resolve", "a registry now names another source"},
+	{OlderChosen, 0, "warning", "add, update", "a newer version exists but would move others"},
+	{KeyNotName, 0, "note", "add, install", "key differs from the declared name"},
+	{Unsigned, 0, "note", "install, verify", ""},
+	{SignerUnverified, 0, "note", "install, verify", "signed, but nothing configured anchors the signer"},
+	{SignatureExpiredSince, 0, "warning", "install, verify", "expired after it was locked"},
+	{FrontmatterRepaired, 0, "warning", "install", "a value was quoted in memory to be readable"},
+}
+
+// Codes returns the whole table, in a fixed order. The caller must not change it.
+func Codes() []Info { return table }
+
+// Lookup returns what the table says of c.
+func Lookup(c Code) (Info, bool) {
+	for i := range table {
+		if table[i].Code == c {
+			return table[i], true
+		}
+	}
+	return Info{}, false
+}
