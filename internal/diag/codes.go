@@ -191,6 +191,7 @@ const (
 	SignerUnverified               Code = "signer_unverified"
 	SignatureExpiredSince          Code = "signature_expired_since"
 	FrontmatterRepaired            Code = "frontmatter_repaired"
+	DiskFailed                     Code = "disk_failed"
 )
 
 // table is in the order of the constants.
@@ -370,6 +371,7 @@ var table = []Info{
 	{SignerUnverified, 0, "note", "install, verify", "signed, but nothing configured anchors the signer"},
 	{SignatureExpiredSince, 0, "warning", "install, verify", "expired after it was locked"},
 	{FrontmatterRepaired, 0, "warning", "install", "a value was quoted in memory to be readable"},
+	{DiskFailed, 1, "failure", "any", "the file system refused a call for another reason than space or rights"},
 }
 
 // Codes returns the whole table, in a fixed order. The caller must not change it.
