@@ -1,0 +1,357 @@
+package lockfile
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// encoding/json cannot read a lock strictly: it takes the last of two equal
+// keys, matches keys in any case, replaces broken UTF-8 and gives no position.
+// So the text is read into nodes that know where they stand.
+
+// maxDepth bounds nesting: a lock needs 6 levels, unknown fields get the rest.
+const maxDepth = 64
+
+type kind string
+
+const (
+	kindObject kind = "object"
+	kindArray  kind = "array"
+	kindString kind = "string"
+	kindNumber kind = "number"
+	kindBool   kind = "boolean"
+	kindNull   kind = "null"
+)
+
+type node struct {
+	kind   kind
+	at     int    // byte offset
+	text   string // a string's value, a number's digits, true or false
+	fields []field
+	items  []*node
+}
+
+type field struct {
+	name  string
+	at    int
+	value *node
+}
+
+// syntaxError is a fault of the JSON text at a byte offset.
+type syntaxError struct {
+	at      int
+	message string
+}
+
+func (e *syntaxError) Error() string { return e.message }
+
+// parser reads JSON (RFC 8259) and nothing beyond it.
+type parser struct {
+	text  string
+	at    int
+	depth int
+}
+
+func parseJSON(text string) (*node, *syntaxError) {
+	if at := invalidUTF8(text); at >= 0 {
+		return nil, &syntaxError{at, "bytes that are not UTF-8"}
+	}
+	p := &parser{text: text}
+	p.space()
+	n, err := p.value()
+	if err != nil {
+		return nil, err
+	}
+	if p.space(); p.at < len(text) {
+		return nil, p.fault("more data after the end of the file's object")
+	}
+	return n, nil
+}
+
+func invalidUTF8(text string) int {
+	if utf8.ValidString(text) {
+		return -1
+	}
+	for i, r := range text {
+		if r == utf8.RuneError {
+			if _, size := utf8.DecodeRuneInString(text[i:]); size == 1 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+func (p *parser) fault(format string, args ...any) *syntaxError {
+	return &syntaxError{p.at, fmt.Sprintf(format, args...)}
+}
+
+func (p *parser) space() {
+	for p.at < len(p.text) {
+		switch p.text[p.at] {
+		case ' ', '\t', '\n', '\r':
+			p.at++
+		default:
+			return
+		}
+	}
+}
+
+// expected reports what was wanted at the current place and what stands there.
+func (p *parser) expected(what string) *syntaxError {
+	if p.at >= len(p.text) {
+		return p.fault("the file ends where %s was expected", what)
+	}
+	r, _ := utf8.DecodeRuneInString(p.text[p.at:])
+	return p.fault("expected %s, found %q", what, r)
+}
+
+func (p *parser) take(c byte) bool {
+	if p.at < len(p.text) && p.text[p.at] == c {
+		p.at++
+		return true
+	}
+	return false
+}
+
+func (p *parser) value() (*node, *syntaxError) {
+	if p.at >= len(p.text) {
+		return nil, p.expected("a value")
+	}
+	n := &node{at: p.at}
+	switch c := p.text[p.at]; {
+	case c == '{':
+		return n, p.nested(func() *syntaxError { return p.object(n) })
+	case c == '[':
+		return n, p.nested(func() *syntaxError { return p.array(n) })
+	case c == '"':
+		n.kind = kindString
+		var err *syntaxError
+		n.text, err = p.str()
+		return n, err
+	case c == '-' || c >= '0' && c <= '9':
+		n.kind = kindNumber
+		return n, p.number(n)
+	}
+	for _, word := range []string{"true", "false", "null"} {
+		if strings.HasPrefix(p.text[p.at:], word) {
+			p.at += len(word)
+			n.kind, n.text = kindBool, word
+			if word == "null" {
+				n.kind = kindNull
+			}
+			return n, nil
+		}
+	}
+	return nil, p.expected("a value")
+}
+
+func (p *parser) nested(read func() *syntaxError) *syntaxError {
+	if p.depth++; p.depth > maxDepth {
+		return p.fault("nested deeper than %d levels", maxDepth)
+	}
+	defer func() { p.depth-- }()
+	return read()
+}
+
+func (p *parser) object(n *node) *syntaxError {
+	n.kind = kindObject
+	p.at++
+	p.space()
+	if p.take('}') {
+		return nil
+	}
+	seen := map[string]bool{}
+	for {
+		f := field{at: p.at}
+		if p.at >= len(p.text) || p.text[p.at] != '"' {
+			return p.expected("a key in quotes")
+		}
+		var err *syntaxError
+		if f.name, err = p.str(); err != nil {
+			return err
+		}
+		if seen[f.name] {
+			return &syntaxError{f.at, fmt.Sprintf("the key `%s` stands here a second time", f.name)}
+		}
+		seen[f.name] = true
+		if p.space(); !p.take(':') {
+			return p.expected("`:`")
+		}
+		p.space()
+		if f.value, err = p.value(); err != nil {
+			return err
+		}
+		n.fields = append(n.fields, f)
+		p.space()
+		if p.take('}') {
+			return nil
+		}
+		if !p.take(',') {
+			return p.expected("`,` or `}`")
+		}
+		p.space()
+	}
+}
+
+func (p *parser) array(n *node) *syntaxError {
+	n.kind = kindArray
+	p.at++
+	p.space()
+	if p.take(']') {
+		return nil
+	}
+	for {
+		item, err := p.value()
+		if err != nil {
+			return err
+		}
+		n.items = append(n.items, item)
+		p.space()
+		if p.take(']') {
+			return nil
+		}
+		if !p.take(',') {
+			return p.expected("`,` or `]`")
+		}
+		p.space()
+	}
+}
+
+// str reads a string in quotes. Escapes are left to encoding/json once it is
+// sure that none of them is half a surrogate pair, which it would replace.
+func (p *parser) str() (string, *syntaxError) {
+	start := p.at
+	escaped := false
+	for p.at++; p.at < len(p.text); p.at++ {
+		switch c := p.text[p.at]; {
+		case c == '"':
+			p.at++
+			if !escaped {
+				return p.text[start+1 : p.at-1], nil
+			}
+			return p.unescape(start)
+		case c == '\\':
+			escaped = true
+			p.at++
+		case c < 0x20:
+			return "", p.fault("a control character inside a string")
+		}
+	}
+	return "", &syntaxError{start, "a string that is not ended"}
+}
+
+func (p *parser) unescape(start int) (string, *syntaxError) {
+	raw := p.text[start:p.at]
+	if loneSurrogate(raw) {
+		return "", &syntaxError{start, "half of a surrogate pair in a string"}
+	}
+	var s string
+	if err := json.Unmarshal([]byte(raw), &s); err != nil {
+		return "", &syntaxError{start, "an escape that JSON does not know"}
+	}
+	return s, nil
+}
+
+func loneSurrogate(raw string) bool {
+	for i := 0; i+1 < len(raw); i++ {
+		if raw[i] != '\\' {
+			continue
+		}
+		unit, ok := utf16Unit(raw[i:])
+		switch {
+		case !ok:
+			i++ // past the escaped character, which may be a backslash
+		case unit >= 0xd800 && unit < 0xdc00:
+			low, paired := utf16Unit(raw[i+6:])
+			if !paired || low < 0xdc00 || low > 0xdfff {
+				return true
+			}
+			i += 11
+		case unit >= 0xdc00 && unit <= 0xdfff:
+			return true
+		default:
+			i += 5
+		}
+	}
+	return false
+}
+
+func utf16Unit(s string) (uint64, bool) {
+	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
+		return 0, false
+	}
+	unit, err := strconv.ParseUint(s[2:6], 16, 16)
+	return unit, err == nil
+}
+
+// number reads a number and keeps its text: a lock never loses a digit of a
+// field it does not know.
+func (p *parser) number(n *node) *syntaxError {
+	start := p.at
+	p.take('-')
+	if !p.take('0') && !p.digits() {
+		return p.expected("a digit")
+	}
+	if p.take('.') && !p.digits() {
+		return p.expected("a digit")
+	}
+	if p.take('e') || p.take('E') {
+		if !p.take('+') {
+			p.take('-')
+		}
+		if !p.digits() {
+			return p.expected("a digit")
+		}
+	}
+	n.text = p.text[start:p.at]
+	return nil
+}
+
+func (p *parser) digits() bool {
+	start := p.at
+	for p.at < len(p.text) && p.text[p.at] >= '0' && p.text[p.at] <= '9' {
+		p.at++
+	}
+	return p.at > start
+}
+
+// compact returns n as JSON without blanks, keys sorted by bytes.
+func (n *node) compact() json.RawMessage { return n.appendCompact(nil) }
+
+func (n *node) appendCompact(b []byte) []byte {
+	switch n.kind {
+	case kindObject:
+		b = append(b, '{')
+		for i, f := range n.sorted() {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(appendString(b, f.name), ':')
+			b = f.value.appendCompact(b)
+		}
+		return append(b, '}')
+	case kindArray:
+		b = append(b, '[')
+		for i, item := range n.items {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = item.appendCompact(b)
+		}
+		return append(b, ']')
+	case kindString:
+		return appendString(b, n.text)
+	case kindNull:
+		return append(b, "null"...)
+	}
+	return append(b, n.text...)
+}
+
+func (n *node) sorted() []field {
+	return slices.SortedFunc(slices.Values(n.fields), func(a, b field) int { return strings.Compare(a.name, b.name) })
+}
