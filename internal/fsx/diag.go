@@ -1,0 +1,33 @@
+package fsx
+
+import (
+	"errors"
+
+	"github.com/skillpm/skillpm/internal/diag"
+)
+
+// Diag turns an error of the file system into a finding: disk_full,
+// permission_denied or, for every other, disk_failed. doing says what was being
+// done, lower case, such as "install `pdf`". nil stays nil, and an error that
+// already is a finding stays as it is.
+func Diag(err error, doing string) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*diag.Error](err); ok {
+		return err
+	}
+	switch {
+	case isDiskFull(err):
+		return diag.New(diag.DiskFull, "%s: the disk is full", doing).WithCause(err).
+			WithHint("free some space and run the command again; nothing was changed")
+	case isDenied(err):
+		return diag.New(diag.PermissionDenied, "%s: not allowed to", doing).WithCause(err).
+			WithHint("check who owns the directory and whether it is mounted read-only")
+	}
+	return diag.New(diag.DiskFailed, "%s: the file system refused", doing).WithCause(err)
+}
+
+// IsCrossDevice reports whether a rename or link failed because the two places
+// are on different file systems.
+func IsCrossDevice(err error) bool { return isCrossDevice(err) }

@@ -1,0 +1,49 @@
+//go:build unix
+
+package fsx
+
+import (
+	"errors"
+	"os"
+	"path"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+func syncDir(f *os.File) error {
+	err := f.Sync()
+	// Some network and FUSE file systems have no sync of a directory.
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
+		return nil
+	}
+	return err
+}
+
+// linkFrom links relative to the open parent, so that the new name cannot leave
+// the root whatever links appear meanwhile.
+func (r *Root) linkFrom(old, p string) error {
+	parent, err := r.root.Open(path.Dir(p))
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	return unix.Linkat(unix.AT_FDCWD, old, int(parent.Fd()), path.Base(p), 0)
+}
+
+func isBusy(error) bool { return false }
+
+func isNoLinks(err error) bool {
+	return errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOTSUP) || errors.Is(err, syscall.EXDEV) ||
+		errors.Is(err, syscall.EMLINK) || errors.Is(err, syscall.ENOSYS)
+}
+
+func isDiskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+func isDenied(err error) bool {
+	return errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS)
+}
+
+func isCrossDevice(err error) bool { return errors.Is(err, syscall.EXDEV) }
