@@ -192,6 +192,11 @@ const (
 	SignatureExpiredSince          Code = "signature_expired_since"
 	FrontmatterRepaired            Code = "frontmatter_repaired"
 	DiskFailed                     Code = "disk_failed"
+	ValueCut                       Code = "value_cut"
+	VersionNotSemver               Code = "version_not_semver"
+	HiddenUnicode                  Code = "hidden_unicode"
+	SiblingUndeclared              Code = "sibling_undeclared"
+	CarriesHostConfig              Code = "carries_host_config"
 )
 
 // table is in the order of the constants.
@@ -372,6 +377,11 @@ var table = []Info{
 	{SignatureExpiredSince, 0, "warning", "install, verify", "expired after it was locked"},
 	{FrontmatterRepaired, 0, "warning", "install", "a value was quoted in memory to be readable"},
 	{DiskFailed, 1, "failure", "any", "the file system refused a call for another reason than space or rights"},
+	{ValueCut, 0, "note", "validate", "a YAML comment ends a value early"},
+	{VersionNotSemver, 0, "note", "validate", "metadata.skillpm.version is no strict semantic version"},
+	{HiddenUnicode, 0, "note", "validate", "characters that a reader does not see, or that reorder text"},
+	{SiblingUndeclared, 0, "note", "validate", "mentions a skill beside it without requiring it"},
+	{CarriesHostConfig, 0, "note", "validate, install", "files that give it powers beyond text in some clients"},
 }
 
 // Codes returns the whole table, in a fixed order. The caller must not change it.
