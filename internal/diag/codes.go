@@ -192,6 +192,7 @@ const (
 	SignatureExpiredSince          Code = "signature_expired_since"
 	FrontmatterRepaired            Code = "frontmatter_repaired"
 	DiskFailed                     Code = "disk_failed"
+	CacheLocked                    Code = "cache_locked"
 	ValueCut                       Code = "value_cut"
 	VersionNotSemver               Code = "version_not_semver"
 	HiddenUnicode                  Code = "hidden_unicode"
@@ -377,6 +378,7 @@ var table = []Info{
 	{SignatureExpiredSince, 0, "warning", "install, verify", "expired after it was locked"},
 	{FrontmatterRepaired, 0, "warning", "install", "a value was quoted in memory to be readable"},
 	{DiskFailed, 1, "failure", "any", "the file system refused a call for another reason than space or rights"},
+	{CacheLocked, 0, "note", "any", "another run held the cache's index; the run went on without it"},
 	{ValueCut, 0, "note", "validate", "a YAML comment ends a value early"},
 	{VersionNotSemver, 0, "note", "validate", "metadata.skillpm.version is no strict semantic version"},
 	{HiddenUnicode, 0, "note", "validate", "characters that a reader does not see, or that reorder text"},
