@@ -33,7 +33,7 @@ func RuntimeFetches(s *Skill) []Fetch {
 			break
 		}
 		if command := fetchCommand(lower(line)); command != "" {
-			out = append(out, Fetch{Command: command, Path: SkillFile, Line: n})
+			out = append(out, Fetch{Command: command, Path: s.file(), Line: n})
 		}
 	}
 	return out
@@ -60,7 +60,7 @@ func pipesToShell(line string) bool {
 			return strings.Contains(line, "<(curl") || strings.Contains(line, "$(curl")
 		}
 		word, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(after), "sudo "), " ")
-		switch strings.Trim(word, "`'\"") {
+		switch strings.Trim(word, "`'\".,;:)") {
 		case "sh", "bash", "zsh", "python", "python3", "node":
 			return true
 		}

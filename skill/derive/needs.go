@@ -1,6 +1,7 @@
 package derive
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -57,15 +58,14 @@ const maxConfidence = 0.95
 // for the six capabilities and returns those with any evidence. It reads no
 // file of the tree and takes time linear in the text.
 func Needs(s *Skill) []Need {
-	found := map[NeedKind][]Evidence{}
-	add := func(kind NeedKind, e Evidence) { found[kind] = append(found[kind], e) }
-	scanText(s, add)
-	scanFiles(s, add)
-	scanFields(s, add)
+	sc := &scan{skill: s, found: map[NeedKind][]Evidence{}}
+	sc.text()
+	sc.files()
+	sc.fields()
 
 	var needs []Need
 	for _, kind := range needKinds {
-		if all := found[kind]; len(all) > 0 {
+		if all := sc.found[kind]; len(all) > 0 {
 			needs = append(needs, Need{
 				Kind: kind, Confidence: confidence(all), Source: "deterministic",
 				Evidence: strongest(all), EvidenceTotal: len(all),
@@ -73,6 +73,19 @@ func Needs(s *Skill) []Need {
 		}
 	}
 	return needs
+}
+
+// scan collects the evidence in one skill.
+type scan struct {
+	skill *Skill
+	found map[NeedKind][]Evidence
+}
+
+// add records evidence in line n of the skill file.
+func (sc *scan) add(kind NeedKind, n int, field, match string, weight float64) {
+	sc.found[kind] = append(sc.found[kind], Evidence{
+		Path: sc.skill.file(), Line: n, Field: field, Match: match, Weight: math.Round(weight*100) / 100,
+	})
 }
 
 // confidence joins the weights of different phrases as independent hints; a
@@ -94,34 +107,21 @@ func confidence(all []Evidence) float64 {
 	return math.Round(min(1-doubt, maxConfidence)*100) / 100
 }
 
-// strongest keeps the heaviest evidence, in the order it was found.
+// strongest returns the heaviest evidence, by path and line.
 func strongest(all []Evidence) []Evidence {
-	if len(all) <= maxEvidence {
-		return all
-	}
 	ranked := slices.Clone(all)
+	slices.SortStableFunc(ranked, func(a, b Evidence) int { return cmp.Compare(b.Weight, a.Weight) })
+	ranked = ranked[:min(len(ranked), maxEvidence)]
 	slices.SortStableFunc(ranked, func(a, b Evidence) int {
-		switch {
-		case a.Weight > b.Weight:
-			return -1
-		case a.Weight < b.Weight:
-			return 1
-		}
-		return 0
-	})
-	ranked = ranked[:maxEvidence]
-	slices.SortStableFunc(ranked, func(a, b Evidence) int {
-		if a.Path != b.Path {
-			return strings.Compare(a.Path, b.Path)
-		}
-		return a.Line - b.Line
+		return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line))
 	})
 	return ranked
 }
 
-// scanText walks SKILL.md line by line: the frontmatter fields that can carry a
+// text walks SKILL.md line by line: the frontmatter fields that can carry a
 // hint, then the body with its code blocks.
-func scanText(s *Skill, add func(NeedKind, Evidence)) {
+func (sc *scan) text() {
+	s := sc.skill
 	var offset int
 	var field, fence string
 	for n, line := range lines(s.Text) {
@@ -131,14 +131,14 @@ func scanText(s *Skill, add func(NeedKind, Evidence)) {
 		if !inBody {
 			field = frontmatterField(line, field)
 			if field == "allowed-tools" {
-				scanTools(low, n, add)
+				sc.tools(low, n)
 			} else if hintField(field) {
-				scanLine(low, n, field, add)
+				sc.line(low, n, field)
 			}
 			continue
 		}
-		fence = scanFence(low, n, fence, add)
-		scanLine(low, n, "body", add)
+		fence = sc.fence(low, n, fence)
+		sc.line(low, n, "body")
 	}
 }
 
@@ -159,9 +159,9 @@ func hintField(field string) bool {
 	return field == "description" || field == "compatibility" || field == "metadata"
 }
 
-// scanFence notes code blocks by language and returns the fence that is open
+// fence notes code blocks by language and returns the fence that is open
 // after line.
-func scanFence(line string, n int, open string, add func(NeedKind, Evidence)) string {
+func (sc *scan) fence(line string, n int, open string) string {
 	trimmed := strings.TrimLeft(line, " ")
 	mark := ""
 	for _, m := range []string{"```", "~~~"} {
@@ -180,12 +180,13 @@ func scanFence(line string, n int, open string, add func(NeedKind, Evidence)) st
 	}
 	language, _, _ := strings.Cut(strings.TrimSpace(strings.TrimLeft(trimmed, "`~")), " ")
 	if kind, ok := fenceNeeds[language]; ok {
-		add(kind, Evidence{Path: SkillFile, Line: n, Field: "body", Match: mark + language, Weight: fenceWeight})
+		sc.add(kind, n, "body", mark+language, fenceWeight)
 	}
 	return mark
 }
 
-func scanLine(line string, n int, field string, add func(NeedKind, Evidence)) {
+// line notes the phrases in one line, in lower case.
+func (sc *scan) line(line string, n int, field string) {
 	if line == "" {
 		return
 	}
@@ -201,7 +202,7 @@ func scanLine(line string, n int, field string, add func(NeedKind, Evidence)) {
 		if negated(line[:at]) {
 			weight /= 4
 		}
-		add(rule.kind, Evidence{Path: SkillFile, Line: n, Field: field, Match: rule.phrase, Weight: math.Round(weight*100) / 100})
+		sc.add(rule.kind, n, field, rule.phrase, weight)
 	}
 }
 
@@ -218,8 +219,8 @@ func negated(before string) bool {
 	return false
 }
 
-// scanTools reads the declared tools: the author's own list of what is used.
-func scanTools(line string, n int, add func(NeedKind, Evidence)) {
+// tools reads the declared tools: the author's own list of what is used.
+func (sc *scan) tools(line string, n int) {
 	line = strings.TrimPrefix(line, "allowed-tools:")
 	words := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" ,[]\"'\t", r) })
 	for _, word := range words {
@@ -229,29 +230,33 @@ func scanTools(line string, n int, add func(NeedKind, Evidence)) {
 			kind, ok = NeedMCP, true
 		}
 		if ok {
-			add(kind, Evidence{Path: SkillFile, Line: n, Field: "allowed-tools", Match: tool, Weight: toolWeight})
+			sc.add(kind, n, "allowed-tools", tool, toolWeight)
 		}
 	}
 }
 
-// scanFiles takes the scripts a skill carries as a hint that they get run.
-func scanFiles(s *Skill, add func(NeedKind, Evidence)) {
-	for _, f := range s.Tree.Files() {
+// files takes the scripts a skill carries as a hint that they get run.
+func (sc *scan) files() {
+	for _, f := range sc.skill.Tree.Files() {
 		if KindOf(f.Path) == KindScript && !isData(f.Path) {
-			add(NeedScriptRun, Evidence{Path: f.Path, Field: "file", Match: "scripts/", Weight: fileWeight})
+			sc.addFile(NeedScriptRun, f.Path, "scripts/", fileWeight)
 		}
 		if f.Path == ".mcp.json" {
-			add(NeedMCP, Evidence{Path: f.Path, Field: "file", Match: ".mcp.json", Weight: toolWeight})
+			sc.addFile(NeedMCP, f.Path, f.Path, toolWeight)
 		}
 	}
 }
 
-// scanFields takes frontmatter fields outside the specification that name a
+func (sc *scan) addFile(kind NeedKind, path, match string, weight float64) {
+	sc.found[kind] = append(sc.found[kind], Evidence{Path: path, Field: "file", Match: match, Weight: weight})
+}
+
+// fields takes frontmatter fields outside the specification that name a
 // capability. They are no grants either.
-func scanFields(s *Skill, add func(NeedKind, Evidence)) {
-	for _, field := range s.Other {
+func (sc *scan) fields() {
+	for _, field := range sc.skill.Other {
 		if kind, ok := fieldNeeds[lower(field)]; ok {
-			add(kind, Evidence{Path: SkillFile, Line: fieldLine(s, field), Field: field, Match: field, Weight: toolWeight})
+			sc.add(kind, fieldLine(sc.skill, field), field, field, toolWeight)
 		}
 	}
 }

@@ -174,13 +174,13 @@ func (p *packer) guidance(s *Skill, out *PackSkill, share int) int {
 	body := strings.ToValidUTF8(strings.TrimSpace(string(s.Body())), "\ufffd")
 	excerpt, used, truncated := cutText(body, share)
 	if truncated {
-		p.note("guidance_cut", out.SkillID, SkillFile, fmt.Sprintf("the first %d characters of the guidance fit the budget", used))
+		p.note("guidance_cut", out.SkillID, s.file(), fmt.Sprintf("the first %d characters of the guidance fit the budget", used))
 	}
 	if excerpt == "" {
 		return 0
 	}
-	out.Guidance = &PackGuidance{Path: SkillFile, Excerpt: excerpt, Truncated: truncated, Citation: citation(out.SkillID, SkillFile)}
-	if f, ok := s.Tree.File(SkillFile); ok {
+	out.Guidance = &PackGuidance{Path: s.file(), Excerpt: excerpt, Truncated: truncated, Citation: citation(out.SkillID, s.file())}
+	if f, ok := s.Tree.File(s.file()); ok {
 		p.cite(out, f)
 	}
 	p.pack.UsedChars += used
@@ -250,7 +250,7 @@ func (p *packer) candidates(s *Skill) []candidate {
 	var list []candidate
 	for _, f := range s.Tree.Files() {
 		kind := packKind(f.Path)
-		if kind == "" || !isTextMedia(MediaType(f.Path)) {
+		if kind == "" || f.Path == s.file() || !isTextMedia(MediaType(f.Path)) {
 			continue
 		}
 		c := candidate{file: f, kind: kind, score: p.score(f.Path)}
@@ -267,11 +267,9 @@ func (p *packer) candidates(s *Skill) []candidate {
 func packKind(path string) string {
 	first, _, nested := strings.Cut(path, "/")
 	switch {
-	case path == SkillFile:
-		return ""
 	case nested && (first == "examples" || first == "example"):
 		return "example"
-	case KindOf(path) == KindReference:
+	case KindOf(path) == KindReference, nested && first == "reference":
 		return "reference"
 	case KindOf(path) == KindAsset:
 		return "asset"
@@ -320,7 +318,7 @@ func terms(s string) []string {
 
 func (p *packer) index(s *Skill, out *PackSkill) {
 	for _, f := range s.Tree.Files() {
-		if f.Path == SkillFile {
+		if f.Path == s.file() {
 			continue
 		}
 		if len(out.ResourceIndex) == maxIndexRows {

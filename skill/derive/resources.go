@@ -63,7 +63,7 @@ func resources(s *Skill, n int) ([]Resource, error) {
 	rows := make([]Resource, 0, len(s.Tree.Files()))
 	rd := reader{skill: s}
 	for _, f := range s.Tree.Files() {
-		if f.Path == SkillFile {
+		if f.Path == s.file() {
 			continue
 		}
 		row := resourceOf(f)

@@ -32,7 +32,7 @@ func Scripts(s *Skill) (scripts []Script, leftOut int, err error) {
 	rd := reader{skill: s}
 	for _, f := range s.Tree.Files() {
 		byExt := interpreterByExtension[strings.ToLower(path.Ext(f.Path))]
-		if f.Path == SkillFile || !isScript(f, byExt) {
+		if f.Path == s.file() || !isScript(f, byExt) {
 			continue
 		}
 		if len(scripts) == maxScripts {

@@ -8,10 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/skillpm/skillpm/skill"
+	"github.com/skillpm/skillpm/skill/parse"
 )
-
-// SkillFile is the file that makes a directory a skill.
-const SkillFile = "SKILL.md"
 
 // Limits on what is read; they keep every function bounded on hostile skills.
 const (
@@ -44,7 +42,10 @@ type Skill struct {
 	// specification, such as "mcpServers".
 	Other []string
 
-	// Text is the whole SKILL.md and BodyStart the offset of the first byte
+	// File is the path of the skill file in Tree; empty means SKILL.md. Some
+	// published skills spell it skill.md.
+	File string
+	// Text is the whole file and BodyStart the offset of the first byte
 	// after the closing fence; len(Text) where there is no body.
 	Text      []byte
 	BodyStart int
@@ -57,12 +58,38 @@ type Skill struct {
 	Read func(path string) ([]byte, error)
 }
 
+// Of returns the Skill that a parsed SKILL.md declares. text is what parse.Read
+// read, tree the skill's files, read as in Skill.Read. Key and Version are left
+// for the caller to set.
+func Of(p *parse.Skill, text []byte, tree *skill.Tree, read func(path string) ([]byte, error)) *Skill {
+	s := &Skill{
+		Name: p.Name, Description: p.Description, License: p.License, Compatibility: p.Compatibility,
+		AllowedTools: p.AllowedTools, Metadata: make(map[string]string, len(p.Metadata)),
+		File: p.File, Text: text, BodyStart: p.BodyOffset, Tree: tree, Read: read,
+	}
+	for _, m := range p.Metadata {
+		s.Metadata[m.Key] = m.Text
+	}
+	for _, f := range p.Unknown {
+		s.Other = append(s.Other, f.Key)
+	}
+	return s
+}
+
 // Body returns SKILL.md after the closing fence.
 func (s *Skill) Body() []byte {
 	if s.BodyStart < 0 || s.BodyStart > len(s.Text) {
 		return nil
 	}
 	return s.Text[s.BodyStart:]
+}
+
+// file returns the path of the skill file.
+func (s *Skill) file() string {
+	if s.File != "" {
+		return s.File
+	}
+	return parse.FileName
 }
 
 // key returns the name under which the skill is installed.
