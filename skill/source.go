@@ -375,6 +375,16 @@ func (src Source) URL() string {
 	return src.transport + "://" + user + src.host + "/" + src.raw
 }
 
+// Spelling returns the source as it is written into skills.toml: the identity,
+// but with the protocol it was spelled with, so that it is fetched the same way
+// again. It holds no credentials. ParseSource reads it back.
+func (src Source) Spelling() string {
+	if src.transport == "ssh" {
+		return src.URL() + "//" + escapePath(src.subpath)
+	}
+	return src.Identity()
+}
+
 // String returns the identity, which holds no credentials.
 func (src Source) String() string { return src.Identity() }
 

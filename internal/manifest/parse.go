@@ -1,0 +1,209 @@
+package manifest
+
+import (
+	"path"
+	"strings"
+
+	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/skill"
+)
+
+// maxBytes bounds a manifest: people write them by hand.
+const maxBytes = 4 << 20
+
+var (
+	configTables  = []string{"install", "registries", "mirrors", "validate", "git"}
+	projectTables = append([]string{"skills", "overrides", "trust"}, configTables...)
+)
+
+// Parse reads a skills.toml. checkRange judges version ranges; nil accepts any.
+// The error is a *diag.Error or a diag.List with every mistake by position:
+// manifest_invalid, requirement_syntax or, alone, manifest_foreign.
+func Parse(file string, data []byte, checkRange func(string) error) (*Manifest, error) {
+	r, root := read(file, data, checkRange)
+	if root == nil {
+		return nil, r.err()
+	}
+	r.known(root, FileName, projectTables...)
+	m := &Manifest{File: file}
+	m.Skills = r.skills(root, "skills")
+	m.Overrides = r.skills(root, "overrides")
+	m.Config = r.config(root)
+	m.Trust = r.trust(root)
+	if len(r.list) > 0 {
+		return nil, r.err()
+	}
+	return m, nil
+}
+
+// ParseConfig reads a user's config.toml: the same tables but [skills],
+// [overrides] and [trust]; trust rules of a user stand in trust.toml.
+func ParseConfig(file string, data []byte) (Config, error) {
+	r, root := read(file, data, nil)
+	if root == nil {
+		return Config{}, r.err()
+	}
+	r.known(root, ConfigName, configTables...)
+	c := r.config(root)
+	if len(r.list) > 0 {
+		return Config{}, r.err()
+	}
+	return c, nil
+}
+
+// read returns the file's tree. After a syntax fault the tree holds what stands
+// before it, so that its mistakes are reported too; it is nil if nothing further
+// can be said.
+func read(file string, data []byte, checkRange func(string) error) (*reader, *value) {
+	r := &reader{file: file, data: data, checkRange: checkRange}
+	if len(data) > maxBytes {
+		r.list = diag.List{diag.New(diag.ManifestInvalid, "the file has %d bytes; the limit is %d", len(data), maxBytes).At(file, 0, 0)}
+		return r, nil
+	}
+	list, fault := scan(data)
+	if tool := foreignTool(list); tool != "" {
+		r.fault(diag.ManifestForeign, 0, "this file belongs to %s", tool).
+			WithHint("skillpm does not touch another tool's files; work in another directory, or move it away")
+		return r, nil
+	}
+	if fault == nil {
+		fault = checkTOML(data)
+	}
+	if fault != nil {
+		r.invalid(fault.at, "%s", diag.Escape(fault.message))
+	}
+	return r, tree(list)
+}
+
+func (r *reader) config(root *value) Config {
+	var c Config
+	if t := r.table(root, "install"); t != nil {
+		c.Install = r.install(t)
+	}
+	c.Registries = r.named(root, "registries")
+	c.Mirrors = r.named(root, "mirrors")
+	if t := r.table(root, "validate"); t != nil {
+		r.known(t, "[validate]", "ignore")
+		c.Validate.Ignore = r.strings(t, "ignore", checkIgnored)
+	}
+	if t := r.table(root, "git"); t != nil {
+		r.known(t, "[git]", "cli")
+		c.Git.CLI = r.choice(t, "cli", "auto", "always", "never")
+	}
+	return c
+}
+
+func checkIgnored(code string) string {
+	info, ok := diag.Lookup(diag.Code(code))
+	switch {
+	case !ok:
+		return "`" + diag.Escape(code) + "` is no code; `skillpm help CODE` explains them"
+	case info.Kind != "note":
+		return "`" + code + "` is no note; only notes can be ignored"
+	}
+	return ""
+}
+
+func (r *reader) install(t *value) Install {
+	r.known(t, "[install]", "agents", "targets", "link", "expose", "unmanaged", "validation",
+		"max_files", "max_bytes", "max_file_bytes")
+	return Install{
+		Agents:       r.strings(t, "agents", nil),
+		Targets:      r.strings(t, "targets", checkTarget),
+		Link:         r.choice(t, "link", "copy", "hardlink", "symlink"),
+		Expose:       r.choice(t, "expose", "all", "direct"),
+		Unmanaged:    r.choice(t, "unmanaged", "note", "refuse"),
+		Validation:   r.choice(t, "validation", "lenient", "strict"),
+		MaxFiles:     r.size(t, "max_files"),
+		MaxBytes:     r.size(t, "max_bytes"),
+		MaxFileBytes: r.size(t, "max_file_bytes"),
+	}
+}
+
+// checkTarget wants a clean relative slash path; that it stays inside the
+// project on disk, links followed, is checked when it is opened.
+func checkTarget(s string) string {
+	rest := strings.TrimSuffix(strings.TrimPrefix(s, "./"), "/")
+	switch {
+	case strings.ContainsAny(s, "\\:") || path.IsAbs(s) || strings.HasPrefix(s, "~"):
+		return "a target is a slash path relative to the project, found `" + diag.Escape(s) + "`"
+	case rest == "" || rest == "." || path.Clean(rest) != rest:
+		return "a target is a clean path below the project, found `" + diag.Escape(s) + "`"
+	case rest == ".." || strings.HasPrefix(rest, "../"):
+		return "the target `" + diag.Escape(s) + "` lies outside the project"
+	}
+	return ""
+}
+
+func (r *reader) named(root *value, table string) []Named {
+	t := r.table(root, table)
+	if t == nil {
+		return nil
+	}
+	var list []Named
+	for _, f := range t.fields {
+		switch {
+		case f.val.kind != kindString:
+			r.wrong(f, "a string")
+		case f.val.text == "":
+			r.invalid(f.val.start, "`%s` is empty", diag.Escape(f.name))
+		case hasPassword(f.val.text):
+			r.invalid(f.val.start, "credentials in `%s`", diag.Escape(f.name)).
+				WithHint("use a credential helper or netrc; nothing secret belongs into this file")
+		default:
+			n := Named{Name: f.name, Address: f.val.text}
+			n.Line, n.Column = place(r.data, f.at)
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+func hasPassword(address string) bool {
+	_, after, ok := strings.Cut(address, "://")
+	authority, _, _ := strings.Cut(after, "/")
+	user, _, at := strings.Cut(authority, "@")
+	return ok && at && strings.Contains(user, ":")
+}
+
+func (r *reader) trust(root *value) Trust {
+	t := r.table(root, "trust")
+	if t == nil {
+		return Trust{}
+	}
+	var trust Trust
+	trust.Sources = r.strings(t, "sources", nil)
+	trust.MinAge, _ = r.str(t, "min_age")
+	return trust
+}
+
+// Missing returns manifest_missing for a search from dir upward.
+func Missing(dir string) error {
+	return diag.New(diag.ManifestMissing, "no %s in `%s` or above it", FileName, dir).
+		WithHint("`skillpm init` writes one")
+}
+
+// skills reads [skills] or [overrides].
+func (r *reader) skills(root *value, name string) []Skill {
+	t := r.table(root, name)
+	if t == nil {
+		return nil
+	}
+	folds := map[string]string{}
+	var list []Skill
+	for _, f := range t.fields {
+		key, err := skill.ParseKey(f.name)
+		if err != nil {
+			r.invalid(f.at, "%s", diag.Escape(err.Error()))
+		} else if old, twice := folds[key.Fold()]; twice {
+			r.invalid(f.at, "`%s` and `%s` would be one directory on a case-insensitive disk", old, f.name)
+		}
+		folds[key.Fold()] = f.name
+		s := Skill{Key: key}
+		s.Line, s.Column = place(r.data, f.at)
+		if r.requirement(&s, f, name) && err == nil {
+			list = append(list, s)
+		}
+	}
+	return list
+}
