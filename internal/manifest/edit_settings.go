@@ -70,14 +70,19 @@ func (e *editor) appendItem(array *value, text string) error {
 		return e.splice(array.start, array.end, "["+text+"]")
 	}
 	last := array.items[len(array.items)-1]
-	separator := ", "
-	if start := e.lineStart(last.start); start > array.start {
-		indent := e.data[start:last.start]
-		if len(bytes.TrimSpace(indent)) == 0 {
-			separator = "," + e.eol + string(indent)
-		}
+	start := e.lineStart(last.start)
+	indent := string(e.data[start:last.start])
+	if start <= array.start || strings.TrimLeft(indent, " \t") != "" || e.lineEnd(last.end) >= array.end {
+		return e.splice(last.end, last.end, ", "+text)
 	}
-	return e.splice(last.end, last.end, separator+text)
+	// The comma and a comment behind the last element stay on its line.
+	comma := ","
+	if bytes.HasPrefix(bytes.TrimLeft(e.data[last.end:], " \t"), []byte(",")) {
+		comma = ""
+	}
+	end := e.lineEnd(last.end)
+	rest := string(e.data[last.end:end])
+	return e.splice(last.end, end, comma+rest+indent+text+","+e.eol)
 }
 
 // TrustSection returns data with everything outside [trust] blanked, line ends

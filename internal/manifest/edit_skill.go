@@ -198,23 +198,20 @@ func removeSkill(data []byte, table string, key skill.Key) ([]byte, bool, error)
 	return e.data, true, nil
 }
 
-// remove deletes whatever defines the path or something below it.
+// remove deletes whatever defines the path or something below it, from the end
+// of the file up, so that a key never loses its header first.
 func (e *editor) remove(path []string) error {
 	if st := e.inlineAt(path[:len(path)-1]); st != nil {
 		return e.removeInline(st.val, path[len(path)-1])
 	}
-	for {
-		st := e.find(path...)
-		if st == nil {
-			if below := e.under(path...); len(below) > 0 {
-				st = below[0]
-			}
+	for i := len(e.list) - 1; i >= 0; i-- {
+		p := e.list[i].path()
+		if len(p) < len(path) || !slices.Equal(p[:len(path)], path) {
+			continue
 		}
-		if st == nil {
-			return nil
-		}
-		if err := e.removeLines(st); err != nil {
+		if err := e.removeLines(&e.list[i]); err != nil {
 			return err
 		}
 	}
+	return nil
 }

@@ -93,15 +93,16 @@ func (r *reader) config(root *value) Config {
 	return c
 }
 
-func checkIgnored(code string) string {
+func checkIgnored(code string) *diag.Error {
 	info, ok := diag.Lookup(diag.Code(code))
 	switch {
 	case !ok:
-		return "`" + diag.Escape(code) + "` is no code; `skillpm help CODE` explains them"
+		return diag.New(diag.ManifestInvalid, "`ignore` names `%s`, which is no code", diag.Escape(code)).
+			WithHint("`skillpm help CODE` explains them")
 	case info.Kind != "note":
-		return "`" + code + "` is no note; only notes can be ignored"
+		return diag.New(diag.ManifestInvalid, "`ignore` names `%s`, which is no note; only notes can be ignored", code)
 	}
-	return ""
+	return nil
 }
 
 func (r *reader) install(t *value) Install {
@@ -122,17 +123,16 @@ func (r *reader) install(t *value) Install {
 
 // checkTarget wants a clean relative slash path; that it stays inside the
 // project on disk, links followed, is checked when it is opened.
-func checkTarget(s string) string {
+func checkTarget(s string) *diag.Error {
 	rest := strings.TrimSuffix(strings.TrimPrefix(s, "./"), "/")
 	switch {
-	case strings.ContainsAny(s, "\\:") || path.IsAbs(s) || strings.HasPrefix(s, "~"):
-		return "a target is a slash path relative to the project, found `" + diag.Escape(s) + "`"
-	case rest == "" || rest == "." || path.Clean(rest) != rest:
-		return "a target is a clean path below the project, found `" + diag.Escape(s) + "`"
-	case rest == ".." || strings.HasPrefix(rest, "../"):
-		return "the target `" + diag.Escape(s) + "` lies outside the project"
+	case rest == ".." || strings.HasPrefix(path.Clean(rest), "..") || path.IsAbs(s) || strings.HasPrefix(s, "~") || strings.Contains(s, ":"):
+		return diag.New(diag.TargetUnsafe, "the target `%s` lies outside the project", diag.Escape(s)).
+			WithHint("a target is a directory below the project, such as .agents/skills")
+	case rest == "" || path.Clean(rest) != rest || rest == "." || strings.Contains(s, `\`):
+		return diag.New(diag.ManifestInvalid, "the target `%s` is no clean slash path below the project", diag.Escape(s))
 	}
-	return ""
+	return nil
 }
 
 func (r *reader) named(root *value, table string) []Named {

@@ -93,8 +93,8 @@ func (r *reader) choice(t *value, name string, words ...string) string {
 }
 
 // strings returns an array of strings that are not empty; check may be nil and
-// says what is wrong with one.
-func (r *reader) strings(t *value, name string, check func(string) string) []string {
+// returns what is wrong with one, without its place.
+func (r *reader) strings(t *value, name string, check func(string) *diag.Error) []string {
 	f := t.field(name)
 	if f == nil {
 		return nil
@@ -116,9 +116,14 @@ func (r *reader) strings(t *value, name string, check func(string) string) []str
 			r.invalid(item.start, "`%s` holds an empty string", name)
 		case slices.Contains(list, item.text):
 			r.invalid(item.start, "`%s` names `%s` twice", name, diag.Escape(item.text))
-		case check != nil && check(item.text) != "":
-			r.invalid(item.start, "`%s`: %s", name, check(item.text))
 		default:
+			if check != nil {
+				if e := check(item.text); e != nil {
+					line, column := place(r.data, item.start)
+					r.list = append(r.list, e.At(r.file, line, column))
+					continue
+				}
+			}
 			list = append(list, item.text)
 		}
 	}
