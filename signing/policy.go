@@ -1,8 +1,12 @@
 package signing
 
 import (
+	"crypto/x509"
+	"fmt"
+	"regexp"
 	"time"
 
+	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/skill"
 )
 
@@ -41,6 +45,12 @@ type Policy struct {
 	TrustedRoot string
 	Deny        Deny
 	Rules       []Rule
+
+	sources []glob
+	denied  []glob // Deny.Identities
+	rootAt  *node
+	root    *trustedRoot   // set by NewSet, nil without TrustedRoot
+	seal    []skill.Digest // of the file and of all it names, set by ParsePolicy and NewSet
 }
 
 // Deny lists what is refused whatever the rules say.
@@ -62,6 +72,9 @@ type Rule struct {
 	// signed statement.
 	Tolerate []string
 	Line     int // where the rule begins
+
+	match    glob
+	tolerate []glob
 }
 
 // SignerRule is one entry of any_of; exactly one field is set.
@@ -80,6 +93,9 @@ type KeylessRule struct {
 	Ref              string
 	Runner           string
 	SignedTimestamp  bool // an RFC 3161 timestamp is demanded
+
+	issuer, identity, repository, ref, runner glob
+	regexp                                    *regexp.Regexp
 }
 
 // KeyRule accepts one public key.
@@ -87,13 +103,20 @@ type KeyRule struct {
 	File                string // resolved against the policy's file
 	NotBefore, NotAfter time.Time
 	LogRequired         bool
+
+	at  *node
+	key *publicKey // set by NewSet
 }
 
 // X509Rule accepts certificates of a private CA.
 type X509Rule struct {
 	Roots       string // resolved against the policy's file
-	Subject     string // glob over the common name, or the whole name if it holds "="
+	Subject     string // glob over the common name, or over the whole name if it holds "="; empty means any
 	LogRequired bool
+
+	at      *node
+	subject glob
+	roots   *x509.CertPool // set by NewSet
 }
 
 // ParsePolicy decodes the trust rules of file: a whole trust.toml for the system
@@ -101,5 +124,44 @@ type X509Rule struct {
 // Every fault is reported at once as policy_invalid with line and column. Files
 // that the policy names are read by NewSet.
 func ParsePolicy(file string, data []byte, scope Scope) (*Policy, error) {
-	panic("not yet")
+	d := &decoder{policy: &Policy{File: file, Scope: scope, seal: []skill.Digest{skill.DigestOf(data)}}}
+	if len(data) > maxPolicyBytes {
+		return nil, diag.New(diag.PolicyInvalid, "the file has %d bytes; at most %d are read", len(data), maxPolicyBytes).At(file, 0, 0)
+	}
+	tree, err := parseTree(file, data)
+	if err != nil {
+		return nil, err
+	}
+	if scope == ScopeProject {
+		d.policy.seal = nil // only [trust] counts
+		if trust := tree.child("trust"); trust != nil {
+			d.trust(trust)
+			d.policy.seal = []skill.Digest{sealTree(trust)}
+		}
+	} else {
+		d.fields(tree, "a trust file", map[string]func(*node){"trust": d.trust})
+	}
+	if d.faults.Sort(); len(d.faults) > 0 {
+		return nil, d.faults.Err()
+	}
+	return d.policy, nil
+}
+
+// sealTree hashes a tree's keys and values, so that an edit elsewhere in
+// skills.toml does not throw cached verdicts away.
+func sealTree(n *node) skill.Digest {
+	var b []byte
+	var write func(n *node)
+	write = func(n *node) {
+		b = fmt.Appendf(b, "%d %q %d %d\n", n.kind, n.text, len(n.items), len(n.keys))
+		for _, item := range n.items {
+			write(item)
+		}
+		for _, key := range n.keys {
+			b = fmt.Appendf(b, "%q\n", key)
+			write(n.at[key])
+		}
+	}
+	write(n)
+	return skill.DigestOf(b)
 }

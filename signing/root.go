@@ -1,21 +1,132 @@
 package signing
 
 import (
+	"crypto/x509"
+	_ "embed"
+	"encoding/hex"
+	"fmt"
+	"sync"
 	"time"
 
+	"github.com/sigstore/sigstore-go/pkg/root"
+
+	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/skill"
 )
+
+// embeddedRoot is sigstore/root-signing targets/trusted_root.json as of August
+// 2026 (Apache-2.0): the certificate authorities, logs and timestamp authorities
+// of the public-good Sigstore.
+//
+//go:embed sigstore-root.json
+var embeddedRoot []byte
+
+// staleAfter is the age of a root after which a missing log or authority is most
+// likely just newer: the public-good root has changed about once a year.
+const staleAfter = 365 * 24 * time.Hour
 
 // RootInfo describes a trusted root, for `trust status`.
 type RootInfo struct {
 	// Origin is "embedded" or the file's name.
 	Origin string
 	Digest skill.Digest
-	// Newest is the start of the newest key in it: how old it is at least.
-	Newest                    time.Time
-	Logs, Authorities, Stamps int
+	// Newest is the start of the newest log, CA or timestamp authority in it: the
+	// root is no older than that. It has no date of its own.
+	Newest time.Time
+	// Logs, CAs and Stamps count transparency logs, Fulcio authorities and
+	// timestamp authorities.
+	Logs, CAs, Stamps int
 }
 
-// Root returns the trusted root that judges keyless signatures for the policy
-// file named, or for the whole set if file is empty.
-func (s *Set) Root(file string) RootInfo { panic("not yet") }
+// Age says how old the root's newest entry is, in words.
+func (r RootInfo) Age(now time.Time) string {
+	return fmt.Sprintf("newest entry of %s, %d days ago", r.Newest.UTC().Format(time.DateOnly), int(now.Sub(r.Newest).Hours()/24))
+}
+
+// trustedRoot is what keyless signatures are judged against.
+type trustedRoot struct {
+	root.TrustedMaterial
+	info RootInfo
+}
+
+// embedded parses the embedded root once; it is part of the program.
+var embedded = sync.OnceValues(func() (*trustedRoot, error) { return parseRoot("embedded", embeddedRoot) })
+
+// parseRoot reads a trusted_root.json.
+func parseRoot(origin string, data []byte) (tr *trustedRoot, err error) {
+	defer func() { // the library dereferences what the file may leave out
+		if r := recover(); r != nil {
+			tr, err = nil, rootFault(origin, fmt.Sprint(r))
+		}
+	}()
+	if len(data) > MaxBundleBytes {
+		return nil, rootFault(origin, fmt.Sprintf("%d bytes; at most %d are read", len(data), MaxBundleBytes))
+	}
+	if err := scanJSON(data); err != nil {
+		return nil, rootFault(origin, err.Error())
+	}
+	parsed, err := root.NewTrustedRootFromJSON(data)
+	if err != nil {
+		return nil, rootFault(origin, cleanProto(err))
+	}
+	if len(parsed.FulcioCertificateAuthorities()) == 0 || len(parsed.RekorLogs()) == 0 {
+		return nil, rootFault(origin, "it names no certificate authority or no transparency log")
+	}
+	return newTrustedRoot(origin, data, parsed), nil
+}
+
+func rootFault(origin, why string) error {
+	return diag.New(diag.TrustRootInvalid, "not a usable Sigstore trusted root: %s", why).At(origin, 0, 0).
+		WithHint("a trusted_root.json comes from the Sigstore instance's operator, or by `skillpm trust update`")
+}
+
+func newTrustedRoot(origin string, data []byte, m root.TrustedMaterial) *trustedRoot {
+	r := &trustedRoot{TrustedMaterial: m, info: RootInfo{
+		Origin: origin, Digest: skill.DigestOf(data),
+		Logs: len(m.RekorLogs()), CAs: len(m.FulcioCertificateAuthorities()), Stamps: len(m.TimestampingAuthorities()),
+	}}
+	newer := func(t time.Time) {
+		if t.After(r.info.Newest) {
+			r.info.Newest = t
+		}
+	}
+	for _, log := range m.RekorLogs() {
+		newer(log.ValidityPeriodStart)
+	}
+	for _, ca := range m.FulcioCertificateAuthorities() {
+		if f, ok := ca.(*root.FulcioCertificateAuthority); ok {
+			newer(f.ValidityPeriodStart)
+		}
+	}
+	for _, tsa := range m.TimestampingAuthorities() {
+		if s, ok := tsa.(*root.SigstoreTimestampingAuthority); ok {
+			newer(s.ValidityPeriodStart)
+		}
+	}
+	return r
+}
+
+// log returns the log with the given key id, nil if the root does not know it.
+func (r *trustedRoot) log(keyID string) *root.TransparencyLog {
+	return r.RekorLogs()[hex.EncodeToString([]byte(keyID))]
+}
+
+// chains returns the certificate chains from leaf to a Fulcio root as of t.
+func (r *trustedRoot) chains(leaf *x509.Certificate, t time.Time) [][]*x509.Certificate {
+	for _, ca := range r.FulcioCertificateAuthorities() {
+		if chains, err := ca.Verify(leaf, t); err == nil {
+			return chains
+		}
+	}
+	return nil
+}
+
+// newerHint is what to do about a log or authority the root does not know.
+func (r *trustedRoot) newerHint(what string, now time.Time) string {
+	age := ""
+	if now.Sub(r.info.Newest) > staleAfter {
+		age = " and may be out of date"
+	}
+	return fmt.Sprintf("the trusted root (%s, %s) does not know %s%s; refresh it with `skillpm trust update` or name a newer one as `trusted_root`",
+		quote(r.info.Origin), r.info.Age(now), what, age)
+}
