@@ -2,7 +2,13 @@ package oci
 
 import (
 	"context"
+	"errors"
+	"io"
+	"sync"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/skill"
 )
 
@@ -11,66 +17,58 @@ type Item struct {
 	Ref Ref
 	// Label names the item for people, such as "deploy 2.1.0".
 	Label string
-	put   func(ctx context.Context, m *Mirror, replace bool) (stored, error)
-}
-
-// stored is what one put moved.
-type stored struct {
-	blobs int
-	bytes int64
+	put   func(ctx context.Context, m *Mirror, replace bool) (moved, error)
+	merge bool // is put even if something is present
 }
 
 // TreeItem is the tree with digest d. load is called once, and only when the
 // mirror does not hold the tree; its tree must have digest d.
 func TreeItem(label string, d skill.Digest, load func(ctx context.Context) (*skill.Tree, OpenFunc, error)) Item {
-	return Item{}
+	put := func(ctx context.Context, m *Mirror, replace bool) (moved, error) {
+		tree, open, err := load(ctx)
+		if err != nil {
+			return moved{}, sourceError{err}
+		}
+		if got := tree.Digest(); got != d {
+			return moved{}, sourceError{diag.New(diag.DigestMismatch, "expected the tree %s, found %s", d.Short(), got.Short())}
+		}
+		return m.putTree(ctx, tree, func(path string) (io.ReadCloser, error) {
+			rc, err := open(path)
+			if err != nil {
+				return nil, sourceError{err}
+			}
+			return rc, nil
+		}, replace)
+	}
+	return Item{Ref: Ref{KindTree, d}, Label: label, put: put}
 }
 
 // BundleItem is the signature bundle with digest d.
 func BundleItem(label string, d skill.Digest, load func(ctx context.Context) ([]byte, error)) Item {
-	return Item{}
+	put := func(ctx context.Context, m *Mirror, replace bool) (moved, error) {
+		b, err := load(ctx)
+		if err != nil {
+			return moved{}, sourceError{err}
+		}
+		if got := skill.DigestOf(b); got != d {
+			return moved{}, sourceError{diag.New(diag.DigestMismatch, "expected the signature %s, found %s", d.Short(), got.Short())}
+		}
+		return m.putBundle(ctx, b, replace)
+	}
+	return Item{Ref: Ref{KindBundle, d}, Label: label, put: put}
 }
 
 // VersionsItem is what versions a source has; it is merged into what the mirror
 // already says of that source.
-func VersionsItem(v *Versions) Item { return Item{} }
-
-// State is how an item fared.
-type State string
-
-// The states. Push and Copy use the first three, Verify the last three.
-const (
-	Done    State = "done"    // stored by this run
-	Present State = "present" // was there already, or is there
-	Failed  State = "failed"  // could not be stored or read
-	Missing State = "missing" // not in the mirror
-	Invalid State = "invalid" // in the mirror, but wrong
-)
-
-// Outcome is what became of one item.
-type Outcome struct {
-	Ref   Ref
-	Label string
-	State State
-	Blobs int   // blobs uploaded, the manifest not counted
-	Bytes int64 // bytes uploaded or verified
-	Err   error // for Failed, Missing and Invalid
+func VersionsItem(v *Versions) Item {
+	put := func(ctx context.Context, m *Mirror, _ bool) (moved, error) { return m.putVersions(ctx, v) }
+	return Item{Ref: VersionsRef(v.Source), Label: "versions of " + v.Source, put: put, merge: true}
 }
 
-// Report lists the outcomes in the order of the items.
-type Report struct {
-	Outcomes []Outcome
-	// Archive is the checksum of a tar destination.
-	Archive skill.Digest
-	Size    int64
-}
+// sourceError marks a fault of the side that the bytes come from.
+type sourceError struct{ error }
 
-// Count returns how many outcomes have the state.
-func (r *Report) Count(s State) int { return 0 }
-
-// Err returns nil if every item is done or present, else findings: one for each
-// item that is not, and mirror_incomplete first, so that a partial run exits 2.
-func (r *Report) Err() error { return nil }
+func (e sourceError) Unwrap() error { return e.error }
 
 // RunOptions governs Push, Copy and Verify.
 type RunOptions struct {
@@ -84,50 +82,121 @@ type RunOptions struct {
 	Progress func(o Outcome, done, total int)
 }
 
+const defaultParallel = 8
+
 // Push stores the items, several at once, and commits. An item that fails does
 // not stop the others; the error is non-nil only where the run as a whole could
 // not go on (context cancelled, index not writable), and even then the report
 // says what was stored. A run that was killed is resumed by running it again.
 func (m *Mirror) Push(ctx context.Context, items []Item, opt RunOptions) (*Report, error) {
-	return nil, nil
+	if err := m.writable(); err != nil {
+		return nil, err
+	}
+	report := runAll(ctx, items, opt, func(ctx context.Context, it Item) Outcome { return m.pushItem(ctx, it, opt.Replace) })
+	if err := ctx.Err(); err != nil {
+		return report, err
+	}
+	err := m.Commit(ctx)
+	report.Archive, report.Size = m.Archive()
+	return report, err
 }
 
-// Want is an item that a lock needs.
-type Want struct {
-	Ref   Ref
-	Label string
+func (m *Mirror) pushItem(ctx context.Context, it Item, replace bool) Outcome {
+	out := Outcome{Ref: it.Ref, Label: it.Label, State: Present}
+	present, err := false, error(nil)
+	if !replace && !it.merge {
+		present, err = m.present(ctx, it.Ref)
+	}
+	if err == nil && !present {
+		var n moved
+		n, err = it.put(ctx, m, replace)
+		out.Blobs, out.Bytes = n.blobs, n.bytes
+		if !it.merge || n.blobs > 0 {
+			out.State = Done
+		}
+	}
+	if err != nil {
+		out.State, out.Err = Failed, m.sideError("destination", it, err)
+	}
+	return out
 }
 
-// Verify reads every wanted item and proves it byte by byte (presence only with
-// opt.Quick). The error is as for Push; findings are in the report.
-func (m *Mirror) Verify(ctx context.Context, wants []Want, opt RunOptions) (*Report, error) {
-	return nil, nil
+// present reports whether the item needs no put. In a folder that means its
+// files have the right sizes; a registry vouches for what a tag names.
+func (m *Mirror) present(ctx context.Context, ref Ref) (bool, error) {
+	if f, ok := m.w.(interface {
+		intact(context.Context, Ref) (bool, error)
+	}); ok {
+		return f.intact(ctx, ref)
+	}
+	return m.Has(ctx, ref)
 }
 
-// Copy stores wants, or all that src holds if wants is nil, in dst, verifying on
-// the way. A failing item says in its error which side failed.
-func Copy(ctx context.Context, src, dst *Mirror, wants []Want, opt RunOptions) (*Report, error) {
-	return nil, nil
+// sideError names the item and the side at fault.
+func (m *Mirror) sideError(side string, it Item, err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	if e, ok := errors.AsType[sourceError](err); ok {
+		side, err = "source", e.error
+	} else {
+		err = m.explain(it.Ref, err)
+	}
+	finding := diag.All(err)[0]
+	e := diag.New(finding.Code, "%s: `%s` (%s): %s", side, it.Label, it.Ref, finding.Message).WithCause(finding.Cause)
+	e.Details, e.Hint, e.Reason = finding.Details, finding.Hint, finding.Reason
+	return e
 }
 
-// Entry is an item found by List.
-type Entry struct {
-	Ref  Ref
-	Size int64 // bytes stored for it; -1 where the listing does not say
+// runAll works on every distinct item once, opt.Parallel at a time. A repeated
+// item gets the outcome of the first, counted as present. The report is in the
+// items' order whatever finishes first.
+func runAll(ctx context.Context, items []Item, opt RunOptions, work func(context.Context, Item) Outcome) *Report {
+	report := &Report{Outcomes: make([]Outcome, len(items))}
+	first := make(map[Ref]int, len(items))
+	var mu sync.Mutex
+	done := 0
+	finish := func(i int, o Outcome) {
+		mu.Lock()
+		defer mu.Unlock()
+		report.Outcomes[i] = o
+		if done++; opt.Progress != nil {
+			opt.Progress(o, done, len(items))
+		}
+	}
+	var group errgroup.Group
+	group.SetLimit(max(1, parallel(opt.Parallel)))
+	var repeated []int
+	for i, it := range items {
+		if _, ok := first[it.Ref]; ok && !it.merge {
+			repeated = append(repeated, i)
+			continue
+		}
+		first[it.Ref] = i
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				finish(i, Outcome{Ref: it.Ref, Label: it.Label, State: Failed, Err: err})
+				return nil
+			}
+			finish(i, work(ctx, it))
+			return nil
+		})
+	}
+	_ = group.Wait()
+	for _, i := range repeated {
+		o := report.Outcomes[first[items[i].Ref]]
+		o.Label, o.Blobs, o.Bytes = items[i].Label, 0, 0
+		if o.State == Done {
+			o.State = Present
+		}
+		finish(i, o)
+	}
+	return report
 }
 
-// List calls visit for every item, sorted by kind and digest.
-func (m *Mirror) List(ctx context.Context, visit func(Entry) error) error { return nil }
-
-// Removed is what GC took away, or would take.
-type Removed struct {
-	Refs  []Ref
-	Blobs int
-	Bytes int64 // 0 for a registry, which frees space by itself
-}
-
-// GC removes every item that is not in keep. Content that is not skillpm's stays.
-// It refuses while a push into the same folder is running.
-func (m *Mirror) GC(ctx context.Context, keep map[Ref]bool, dryRun bool) (*Removed, error) {
-	return nil, nil
+func parallel(n int) int {
+	if n == 0 {
+		return defaultParallel
+	}
+	return n
 }

@@ -1,0 +1,121 @@
+package oci
+
+import (
+	"context"
+	"slices"
+
+	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/skill"
+)
+
+// Entry is an item found by List.
+type Entry struct {
+	Ref Ref
+}
+
+// List calls visit for every item, sorted by tag.
+func (m *Mirror) List(ctx context.Context, visit func(Entry) error) error {
+	var refs []Ref
+	err := m.store.tags(ctx, func(tag string) error {
+		if ref, ok := ParseTag(tag); ok {
+			refs = append(refs, ref)
+		}
+		return nil
+	})
+	if err != nil {
+		if isMissing(err) { // a repository that nothing was pushed to yet
+			return nil
+		}
+		return m.explainRun("list", err)
+	}
+	slices.SortFunc(refs, compareRefs)
+	for _, ref := range slices.Compact(refs) {
+		if err := visit(Entry{ref}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Size returns the bytes that the item takes in the mirror, as its manifest
+// says: one request of a registry.
+func (m *Mirror) Size(ctx context.Context, ref Ref) (int64, error) {
+	manifest, err := m.manifest(ctx, ref)
+	if err != nil {
+		return 0, m.explain(ref, err)
+	}
+	size := manifest.Config.Size
+	for _, l := range manifest.Layers {
+		size += l.Size
+	}
+	return size, nil
+}
+
+// explainRun is explain for an error that concerns no single item.
+func (m *Mirror) explainRun(verb string, err error) error {
+	if err == nil || err == context.Canceled {
+		return err
+	}
+	if list := diag.All(err); list[0].Code != diag.Internal {
+		return err
+	}
+	code, hint := classify(err)
+	e := diag.New(code, "mirror `%s`: could not %s", m, verb).WithCause(err)
+	e.Hint = hint
+	return e
+}
+
+// Copy stores wants, or all that src holds if wants is nil, in dst, verifying on
+// the way. A failing item says in its error which side failed.
+func Copy(ctx context.Context, src, dst *Mirror, wants []Want, opt RunOptions) (*Report, error) {
+	if wants == nil {
+		err := src.List(ctx, func(e Entry) error {
+			wants = append(wants, Want{e.Ref, e.Ref.String()})
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	items := make([]Item, len(wants))
+	for i, w := range wants {
+		items[i] = Item{Ref: w.Ref, Label: w.Label, put: copier(src, w.Ref), merge: w.Ref.Kind == KindVersions}
+	}
+	return dst.Push(ctx, items, opt)
+}
+
+func copier(src *Mirror, ref Ref) func(context.Context, *Mirror, bool) (moved, error) {
+	return func(ctx context.Context, dst *Mirror, replace bool) (moved, error) {
+		switch ref.Kind {
+		case KindTree:
+			return copyTree(ctx, src, dst, ref, replace)
+		case KindBundle:
+			b, err := src.Bundle(ctx, ref.Digest)
+			if err != nil {
+				return moved{}, sourceError{err}
+			}
+			return dst.putBundle(ctx, b, replace)
+		}
+		v, err := src.versions(ctx, ref)
+		if err != nil {
+			return moved{}, sourceError{src.explain(ref, err)}
+		}
+		return dst.putVersions(ctx, v)
+	}
+}
+
+// copyTree moves the layer as it is packed, and only once it is proven to hold
+// the tree.
+func copyTree(ctx context.Context, src, dst *Mirror, ref Ref, replace bool) (moved, error) {
+	manifest, err := src.manifest(ctx, ref)
+	if err != nil {
+		return moved{}, sourceError{src.explain(ref, err)}
+	}
+	layer := newSpool(dst.opt.TempDir)
+	defer layer.close()
+	tree, err := src.unpack(ctx, manifest.Layers[0], ref.Digest, layer, func(skill.File, []byte) error { return nil })
+	if err != nil {
+		return moved{}, sourceError{src.explain(ref, err)}
+	}
+	return dst.putLayer(ctx, tree, layer, replace)
+}
