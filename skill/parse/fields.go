@@ -23,6 +23,8 @@ type fieldReader struct {
 	opt   fieldOptions
 	line  int // of the frontmatter's first line
 	skill *Skill
+	// places holds where each top-level value stands.
+	places map[string]Position
 }
 
 // fieldOptions is what the rules depend on besides the text.
@@ -57,8 +59,10 @@ func (r *fieldReader) at(n *yaml.Node) Position { return position(n, r.line) }
 // read judges every field of root, which is nil for an empty frontmatter.
 func (r *fieldReader) read(root *yaml.Node) {
 	byKey := map[string]field{}
+	r.places = map[string]Position{}
 	for _, f := range fieldsOf(root) {
 		byKey[f.key.Value] = f
+		r.places[f.key.Value] = r.at(f.value)
 	}
 	open := Position{Line: max(r.line-1, 1), Column: 1}
 	r.yamlStyle(root)

@@ -1,0 +1,163 @@
+package parse
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/skillpm/skillpm/internal/diag"
+)
+
+// What the specification recommends for the body, and what one loader reads.
+const (
+	maxBodyLines  = 500
+	maxBodyTokens = 5000
+	largeFile     = 64 << 10
+)
+
+// bytesPerToken is the usual rough measure for English text; ValidateOptions
+// can give a better one.
+const bytesPerToken = 4
+
+func roughTokens(text []byte) int { return (len(text) + bytesPerToken - 1) / bytesPerToken }
+
+// bodyRules judges the text after the frontmatter.
+func (r *skillChecker) bodyRules(doc document, data []byte) {
+	body := bytes.Trim(data[doc.bodyAt:], "\r\n\t ")
+	first := Position{Line: doc.bodyLine, Column: 1}
+	if len(body) == 0 {
+		r.note(diag.BodyEmpty, first, "nothing follows the frontmatter; an agent that reads the skill learns no more than its description")
+	}
+	if n := 1 + bytes.Count(body, []byte("\n")); n > maxBodyLines {
+		r.note(diag.BodyLong, first, "the body has %d lines; at most %d are recommended", n, maxBodyLines).
+			WithHint("move detail into files under references/ and link to them")
+	}
+	if n := r.opt.tokens(body); n > maxBodyTokens {
+		r.note(diag.BodyTokens, first, "the body is about %d tokens; at most %d are recommended", n, maxBodyTokens)
+	}
+	if len(data) > largeFile {
+		r.note(diag.FileLarge, Position{}, "the file has %d bytes; one loader refuses more than %d", len(data), largeFile)
+	}
+	r.hiddenText(data)
+	refs := scanBody(string(data[doc.bodyAt:]), doc.bodyLine)
+	r.references(refs)
+	r.refs = refs
+}
+
+// references notes links that lead nowhere or outside.
+func (r *skillChecker) references(refs []reference) {
+	seen := map[string]bool{}
+	for _, ref := range refs {
+		if ref.code {
+			r.codeReference(ref, seen)
+			continue
+		}
+		target := localPath(ref.target)
+		if target == "" || seen[target] {
+			continue
+		}
+		seen[target] = true
+		clean := path.Clean(target)
+		switch {
+		case path.IsAbs(target) || strings.HasPrefix(target, "~"):
+			r.note(diag.ReferenceEscapes, ref.at, "the link to `%s` is absolute, so it leads out of the skill", target)
+		case clean == ".." || strings.HasPrefix(clean, "../"):
+			r.note(diag.ReferenceEscapes, ref.at, "the link to `%s` leads out of the skill; it breaks when the skill is installed alone", target)
+		case !r.exists(clean):
+			r.note(diag.ReferenceMissing, ref.at, "the link to `%s` leads to nothing", target)
+		}
+	}
+}
+
+// bundledDirs are the directories that the specification names for resources.
+var bundledDirs = []string{"scripts/", "references/", "assets/"}
+
+// codeReference notes an inline `scripts/x.py` that is not there: agents run
+// what such a span names.
+func (r *skillChecker) codeReference(ref reference, seen map[string]bool) {
+	target := strings.TrimPrefix(ref.target, "./")
+	if seen[target] || path.Ext(target) == "" || strings.ContainsAny(target, " \t") || path.Clean(target) != target || localPath(target) != target {
+		return
+	}
+	for _, dir := range bundledDirs {
+		if !strings.HasPrefix(target, dir) {
+			continue
+		}
+		seen[target] = true
+		if r.tree.known[strings.TrimSuffix(dir, "/")] && !r.exists(target) {
+			r.note(diag.ReferenceMissing, ref.at, "`%s` is not in the skill", target)
+		}
+	}
+}
+
+// hiddenText notes characters that a reviewer does not see. Joiners are left
+// alone between characters beyond ASCII, where scripts and emoji need them.
+func (r *skillChecker) hiddenText(data []byte) {
+	if isASCII(data) {
+		return
+	}
+	count, first, at := 0, rune(0), 0
+	before := rune(0)
+	for i := 0; i < len(data); {
+		c, n := utf8.DecodeRune(data[i:])
+		if isHidden(c) && i > 0 && !joins(before, c, data[i+n:]) {
+			if count == 0 {
+				first, at = c, i
+			}
+			count++
+		}
+		before = c
+		i += n
+	}
+	if count == 0 {
+		return
+	}
+	start := bytes.LastIndexByte(data[:at], '\n') + 1
+	pos := Position{1 + bytes.Count(data[:at], []byte("\n")), 1 + utf8.RuneCount(data[start:at])}
+	more := ""
+	if count > 1 {
+		more = fmt.Sprintf(" and %d more such characters", count-1)
+	}
+	r.note(diag.HiddenUnicode, pos, "U+%04X%s: readers do not see it, agents do", first, more)
+}
+
+func isASCII(data []byte) bool {
+	for _, c := range data {
+		if c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// isHidden lists zero-width characters, bidirectional controls (Unicode TR 36)
+// and the tag characters that can carry a whole hidden text.
+func isHidden(c rune) bool {
+	switch {
+	case c >= 0x200b && c <= 0x200f, c >= 0x202a && c <= 0x202e, c >= 0x2060 && c <= 0x2069, c == 0xfeff, c == 0x061c, c == 0x180e:
+		return true
+	case c >= 0xe0000 && c <= 0xe007f, c >= 0xe0100 && c <= 0xe01ef:
+		return true
+	}
+	return false
+}
+
+// joins reports whether c does its proper work: a joiner between letters beyond
+// ASCII, a tag in a flag.
+func joins(before, c rune, rest []byte) bool {
+	switch {
+	case c == 0x200c || c == 0x200d:
+		next, _ := utf8.DecodeRune(rest)
+		return before >= utf8.RuneSelf && next >= utf8.RuneSelf
+	case c >= 0xe0020 && c <= 0xe007f:
+		return before == 0x1f3f4 || before >= 0xe0020 && before <= 0xe007f
+	case c == 0x200e || c == 0x200f: // direction marks beside right-to-left text
+		next, _ := utf8.DecodeRune(rest)
+		return isRTL(before) || isRTL(next)
+	}
+	return false
+}
+
+func isRTL(c rune) bool { return c >= 0x0590 && c <= 0x08ff }

@@ -1,0 +1,271 @@
+package parse
+
+import (
+	"context"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/skillpm/skillpm/internal/diag"
+)
+
+// checkOptions are ValidateOptions with defaults filled in.
+type checkOptions struct {
+	ValidateOptions
+	tokens func([]byte) int
+}
+
+// skillChecker judges one skill's directory. It is used by one goroutine.
+type skillChecker struct {
+	fieldReader
+	opt   checkOptions
+	dir   string      // absolute
+	label string      // as the user would name it, slash-separated
+	deep  bool        // deeper in its layer than one level
+	fault *diag.Error // why the directory cannot be looked at
+
+	fileName string // the skill file's spelling, "" if there is none
+	tree     *tree
+	root     *os.Root
+	rootErr  error
+	badLinks []string
+	refs     []reference
+	data     []byte
+	doc      document
+	readable bool // the frontmatter could be read
+	training *Training
+}
+
+// check judges the skill completely. The error is only ctx's.
+func (r *skillChecker) check(ctx context.Context) error {
+	defer r.close()
+	r.findings.file = path.Join(r.label, FileName)
+	r.fieldReader.opt = fieldOptions{
+		dir: filepath.Base(r.dir), unicodeNames: r.opt.AllowUnicodeNames,
+		resolving: r.opt.Deps != nil, bytes: r.opt.Profile == ProfileChock,
+	}
+	r.skill = &Skill{File: r.fileName}
+	if r.fault != nil {
+		r.findings.file = r.label
+		r.add(r.fault)
+		return nil
+	}
+	if err := r.readTree(ctx); err != nil {
+		return err
+	}
+	ofTree := r.list
+	r.list = nil
+	if data, ok := r.openFile(); ok {
+		r.data = data
+		r.doc, r.readable = r.readStrict(data)
+	}
+	if !r.readable {
+		r.unreadable(ofTree)
+		return nil
+	}
+	r.list = append(r.list, ofTree...)
+	r.lint()
+	return nil
+}
+
+// unreadable ends the check of a skill whose file or YAML fails: what else is
+// wrong with the directory can wait, unless it is the reason.
+func (r *skillChecker) unreadable(ofTree diag.List) {
+	for _, e := range ofTree {
+		if len(r.list) == 0 || exitOne(e.Code) {
+			r.list = append(r.list, e)
+		}
+	}
+}
+
+// exitOne reports a finding about the disk, which must not be lost.
+func exitOne(c diag.Code) bool { return c == diag.PermissionDenied || c == diag.DiskFailed }
+
+// lint judges what the frontmatter does not say.
+func (r *skillChecker) lint() {
+	r.bodyRules(r.doc, r.data)
+	r.licenseFile()
+	r.treeRules(r.opt.Profile)
+	r.trainingRules()
+	if r.deep {
+		r.note(diag.NestedSkill, Position{}, "it lies deeper than one level in its layer; some loaders look no deeper")
+	}
+}
+
+func (r *skillChecker) close() {
+	if r.root != nil {
+		r.root.Close()
+		r.root = nil
+	}
+}
+
+// openFile reads the skill file after judging its name and kind.
+func (r *skillChecker) openFile() ([]byte, bool) {
+	if r.fileName != FileName {
+		r.findings.file = path.Join(r.label, r.fileName)
+		r.problem(diag.SkillFileCase, Position{}, "found `%s`; loaders look for `%s` alone", r.fileName, FileName).
+			WithHint("rename the file to %s", FileName)
+		return nil, false
+	}
+	for _, bad := range r.badLinks {
+		if bad == FileName {
+			return nil, false // the link's own finding says it
+		}
+	}
+	root, err := r.openRoot()
+	if err != nil {
+		r.ioProblem("", err)
+		return nil, false
+	}
+	data, err := readBounded(root, FileName)
+	switch {
+	case err == errNotRegular:
+		r.problem(diag.SkillFileNotRegular, Position{}, "`%s` is a directory or a device, not a file", FileName)
+	case err == errTooLarge:
+		r.problem(diag.TreeTooLarge, Position{}, "`%s` has more than %d bytes", FileName, MaxFileBytes)
+	case err != nil:
+		r.ioProblem(FileName, err)
+	default:
+		return data, true
+	}
+	return nil, false
+}
+
+type readError string
+
+func (e readError) Error() string { return string(e) }
+
+const (
+	errNotRegular = readError("not a regular file")
+	errTooLarge   = readError("over the size limit")
+)
+
+// readBounded reads a regular file below root of at most MaxFileBytes.
+func readBounded(root *os.Root, rel string) ([]byte, error) {
+	info, err := root.Stat(filepath.FromSlash(rel))
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() { // opening a pipe would hang
+		return nil, errNotRegular
+	}
+	if info.Size() > MaxFileBytes {
+		return nil, errTooLarge
+	}
+	f, err := root.Open(filepath.FromSlash(rel))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	buf := make([]byte, info.Size()+1)
+	n, err := io.ReadFull(f, buf)
+	if err == nil { // it grew meanwhile
+		rest, err := io.ReadAll(io.LimitReader(f, MaxFileBytes))
+		return append(buf[:n], rest...), err
+	}
+	if err != io.EOF && err != io.ErrUnexpectedEOF {
+		return nil, err
+	}
+	return buf[:n], nil
+}
+
+// licenseFile notes a license that names a file which is not there.
+func (r *skillChecker) licenseFile() {
+	for word := range strings.FieldsSeq(r.skill.License) {
+		word = strings.Trim(word, `.,;:()[]"'`+"`")
+		if !namesLicenseFile(word) {
+			continue
+		}
+		if clean := path.Clean(word); strings.HasPrefix(clean, "..") || !r.exists(clean) {
+			r.note(diag.LicenseFileMissing, r.fieldPosition("license"), "the license names `%s`, which is not in the skill", word)
+			return
+		}
+	}
+}
+
+func namesLicenseFile(word string) bool {
+	if strings.Contains(word, "://") || path.IsAbs(word) {
+		return false
+	}
+	switch path.Base(word) {
+	case "LICENSE", "LICENCE", "COPYING", "NOTICE":
+		return true
+	}
+	switch strings.ToLower(path.Ext(word)) {
+	case ".txt", ".md", ".rst", ".html", ".pdf":
+		return true
+	}
+	return false
+}
+
+// trainingRules judges training.zon, where there is one.
+func (r *skillChecker) trainingRules() {
+	if !r.tree.known[TrainingFile] {
+		return
+	}
+	for _, bad := range r.badLinks {
+		if bad == TrainingFile {
+			return
+		}
+	}
+	f := &findings{file: path.Join(r.label, TrainingFile)}
+	defer func() { r.list = append(r.list, f.list...) }()
+	root, err := r.openRoot()
+	if err != nil {
+		f.add(ioFinding(TrainingFile, err))
+		return
+	}
+	data, err := readBounded(root, TrainingFile)
+	if err != nil {
+		f.problem(diag.TrainingSyntax, Position{}, "`%s` cannot be read: %v", TrainingFile, err)
+		return
+	}
+	t, list := ReadTraining(data, r.skill.Name)
+	for _, e := range list {
+		f.add(e)
+	}
+	if t != nil && r.suiteFiles(f, t) {
+		r.training = t
+	}
+}
+
+// suiteFiles looks for the suites on disk.
+func (r *skillChecker) suiteFiles(f *findings, t *Training) bool {
+	for _, s := range t.Suites {
+		if r.throughBadLink(s.Path) {
+			return false
+		}
+		info, err := r.root.Stat(filepath.FromSlash(s.Path))
+		switch {
+		case err != nil:
+			f.problem(diag.TrainingSuiteMissing, s.Position, "the suite `%s`, `%s`, is not in the skill", s.Name, s.Path)
+		case !info.Mode().IsRegular():
+			f.problem(diag.TrainingSuiteMissing, s.Position, "the suite `%s`, `%s`, is %s, not a file", s.Name, s.Path, modeWords(info.Mode()))
+		}
+	}
+	return len(f.list) == 0
+}
+
+// throughBadLink reports whether a part of rel is a link that has its own
+// finding.
+func (r *skillChecker) throughBadLink(rel string) bool {
+	for _, bad := range r.badLinks {
+		if rel == bad || strings.HasPrefix(rel, bad+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func modeWords(m fs.FileMode) string {
+	if m.IsDir() {
+		return "a directory"
+	}
+	return "a device"
+}
+
+// fieldPosition returns where the frontmatter's field key stands.
+func (r *skillChecker) fieldPosition(key string) Position { return r.places[key] }
