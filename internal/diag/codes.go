@@ -185,6 +185,7 @@ const (
 	VersionRetracted               Code = "version_retracted"
 	TagGone                        Code = "tag_gone"
 	RegistryChanged                Code = "registry_changed"
+	RepositoryMoved                Code = "repository_moved"
 	OlderChosen                    Code = "older_chosen"
 	KeyNotName                     Code = "key_not_name"
 	Unsigned                       Code = "unsigned"
@@ -370,6 +371,7 @@ var table = []Info{
 	{OverrideUnused, 0, "warning", "resolve", "an override names nothing in the graph"},
 	{VersionRetracted, 0, "warning", "resolve", "locked or named exactly, but withdrawn"},
 	{TagGone, 0, "warning", "outdated, update", "the locked tag no longer exists"},
+	{RepositoryMoved, 0, "warning", "fetch", "the server redirected to another address"},
 	{RegistryChanged, 0, "warning", "resolve", "a registry now names another source"},
 	{OlderChosen, 0, "warning", "add, update", "a newer version exists but would move others"},
 	{KeyNotName, 0, "note", "add, install", "key differs from the declared name"},
