@@ -5,10 +5,14 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -71,4 +75,17 @@ http: {addr: "127.0.0.1:0"}
 	}
 	t.Fatalf("docker-registry ended: %q", said)
 	return "", ""
+}
+
+// proxyTo forwards to a registry, so that its requests can be counted.
+func proxyTo(t testing.TB, spec string) http.Handler {
+	t.Helper()
+	host, _, _ := strings.Cut(strings.TrimPrefix(spec, "oci://"), "/")
+	return &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(&url.URL{Scheme: "http", Host: host})
+			r.Out.Host = r.In.Host // the registry makes its upload addresses from it
+		},
+		ErrorLog: discardLogger(),
+	}
 }
