@@ -1,12 +1,25 @@
 // Package git reads git repositories over https, http, ssh, git:// and from
-// disk: it is the fetch.Source for git hosts. Nothing is cloned or checked out.
+// disk: it is the fetch.Source for git hosts. Nothing is cloned or checked out:
+// commits and directories are fetched into memory, then exactly the files that
+// are wanted. For one skill at a known commit that is two requests.
+//
+// It speaks protocol v2 itself over every transport, and v0 to servers that
+// know no better (go-git's client has neither v2 nor limits; its hashing and
+// object types are used). The git program is run only to serve a repository on
+// disk and to ask the user's credential helpers, unless [git] cli says never.
+//
+// What a server sends is bounded (limits.go) and every object is hashed again.
 package git
 
 import (
 	"context"
 	"errors"
+	"net/http"
+	"sync"
 
 	"github.com/skillpm/skillpm/fetch"
+	"github.com/skillpm/skillpm/fetch/internal/web"
+	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/skill"
 )
 
@@ -32,13 +45,14 @@ type Facts interface {
 type Options struct {
 	// Named reports whether the user wrote this host (host or host:port, lower
 	// case) on the command line or in a file of their own. Only named hosts may
-	// be private, loopback or link-local. Nil means none.
+	// be private, loopback or link-local, or be spoken to over http or git://.
+	// Nil means none.
 	Named func(host string) bool
 	// CLI defaults to CLIAuto.
 	CLI CLI
-	// Getenv reads the environment: proxies, SKILLPM_TOKEN_<HOST>, NETRC,
-	// SSH_AUTH_SOCK, SSL_CERT_FILE. Nil means an empty one.
-	Getenv func(string) string
+	// Environ is the environment, as os.Environ gives it: proxies,
+	// SKILLPM_TOKEN_<HOST>, NETRC, SSH_AUTH_SOCK, SSL_CERT_FILE, GIT_CONFIG_….
+	Environ []string
 	// Home is the user's home directory, "" if there is none.
 	Home string
 	// Spelling returns the spelling to fetch a repository with, given its
@@ -47,6 +61,9 @@ type Options struct {
 	Spelling func(repository string) (skill.Source, bool)
 	Facts    Facts
 	Progress fetch.Progress
+	// Notify is told of what the user should know although nothing failed, as
+	// that a repository has moved. Nil drops it.
+	Notify func(*diag.Error)
 	// UserAgent is sent to servers; "" means skillpm.
 	UserAgent string
 	// CAFile is a PEM file of further certificate authorities.
@@ -54,22 +71,101 @@ type Options struct {
 }
 
 // Source is the fetch.Source for git repositories.
-type Source struct{ opt Options }
+type Source struct {
+	opt      Options
+	agent    string
+	progress fetch.Progress
+	auth     *keyring
+
+	webOnce sync.Once
+	rt      *http.Transport
+	guard   *web.Guard
+	webErr  error
+
+	mu       sync.Mutex
+	sessions map[string]*session
+	facts    map[string]string
+	warned   map[string]bool
+}
 
 var _ fetch.Source = (*Source)(nil)
 
 // New returns a Source. It opens nothing until it is used.
-func New(opt Options) (*Source, error) { return &Source{opt: opt}, nil }
+func New(opt Options) (*Source, error) {
+	s := &Source{
+		opt: opt, agent: opt.UserAgent, progress: opt.Progress,
+		sessions: map[string]*session{}, facts: map[string]string{}, warned: map[string]bool{},
+	}
+	if s.agent == "" {
+		s.agent = "skillpm"
+	}
+	if s.progress == nil {
+		s.progress = silent{}
+	}
+	s.auth = newKeyring(opt)
+	return s, nil
+}
+
+type silent struct{}
+
+func (silent) Phase(string, string) {}
+func (silent) Bytes(string, int64)  {}
 
 // Refs implements fetch.Source.
 func (s *Source) Refs(ctx context.Context, repo skill.Source, prefixes ...string) (*fetch.Refs, error) {
-	return nil, errors.New("not yet")
+	ses, err := s.session(repo)
+	if err != nil {
+		return nil, err
+	}
+	refs, err := ses.refs(ctx, prefixes)
+	return refs, explain(err, ses.repo)
 }
 
 // Open implements fetch.Source.
 func (s *Source) Open(ctx context.Context, repo skill.Source, wants []fetch.Want) (fetch.Snapshot, error) {
-	return nil, errors.New("not yet")
+	ses, err := s.session(repo)
+	if err != nil {
+		return nil, err
+	}
+	snap, err := ses.open(ctx, wants)
+	if err != nil {
+		return nil, explain(err, ses.repo)
+	}
+	return snap, nil
 }
 
-// Close ends idle connections and removes spilled files.
-func (s *Source) Close() error { return nil }
+// Close ends connections. Snapshots are closed by whoever opened them.
+func (s *Source) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, ses := range s.sessions {
+		errs = append(errs, ses.svc.close())
+	}
+	return errors.Join(errs...)
+}
+
+// session returns the one session for repo.
+func (s *Source) session(repo skill.Source) (*session, error) {
+	if repo.Kind() != skill.SourceGit {
+		return nil, diag.New(diag.Internal, "%s is no git repository", repo)
+	}
+	name := repo.Repository()
+	if s.opt.Spelling != nil {
+		if spelled, ok := s.opt.Spelling(name); ok {
+			repo = spelled
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ses := s.sessions[name]; ses != nil {
+		return ses, nil
+	}
+	svc, host, err := s.dial(repo)
+	if err != nil {
+		return nil, explain(err, name)
+	}
+	ses := &session{src: s, repo: name, host: host, svc: svc}
+	s.sessions[name] = ses
+	return ses, nil
+}

@@ -279,6 +279,9 @@ func (e *elementReader) Read(p []byte) (int, error) {
 	if e.n > maxElementBytes {
 		return 0, malformed("index.json: an element has more than %d bytes", maxElementBytes)
 	}
+	if room := maxElementBytes - e.n + 1; int64(len(p)) > room {
+		p = p[:room]
+	}
 	n, err := e.r.Read(p)
 	e.n += int64(n)
 	return n, err

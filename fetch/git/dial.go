@@ -1,0 +1,112 @@
+package git
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/skillpm/skillpm/fetch/internal/web"
+	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/skill"
+)
+
+// dial chooses the transport for repo. Nothing is connected yet. host is the
+// key under which capabilities are remembered.
+func (s *Source) dial(repo skill.Source) (svc service, host string, err error) {
+	switch repo.Transport() {
+	case "https", "http":
+		svc, err = s.dialHTTP(repo)
+	default:
+		err = diag.New(diag.Internal, "no transport for %s", repo)
+	}
+	return svc, repo.Transport() + "://" + repo.Host(), err
+}
+
+func (s *Source) dialHTTP(repo skill.Source) (service, error) {
+	if _, err := s.transport(); err != nil {
+		return nil, err
+	}
+	base, err := url.Parse(repo.URL())
+	if err != nil {
+		return nil, diag.New(diag.RequirementSyntax, "%s is no URL", repo)
+	}
+	user := base.User.Username()
+	base.User = nil
+	base.Path, base.RawPath = strings.TrimSuffix(base.Path, "/"), strings.TrimSuffix(base.RawPath, "/")
+	if base.Scheme == "http" && !s.named(repo.Host()) {
+		return nil, &web.Refused{Why: "plaintext http to a host that you did not name"}
+	}
+	if err := s.guard.CheckURL(base); err != nil {
+		return nil, err
+	}
+	return &httpService{src: s, repo: repo.Repository(), base: base, user: user}, nil
+}
+
+func (s *Source) named(host string) bool { return s.opt.Named != nil && s.opt.Named(host) }
+
+// transport returns the HTTP transport that all repositories share.
+func (s *Source) transport() (*http.Transport, error) {
+	s.webOnce.Do(func() {
+		s.rt, s.guard, s.webErr = web.New(web.Config{
+			Named: s.named, Getenv: s.getenv, CAFiles: []string{s.opt.CAFile},
+			ConnectTimeout: connectTimeout, AnswerTimeout: answerTimeout,
+		})
+		if s.webErr != nil {
+			s.webErr = diag.New(diag.FetchFailed, "cannot use the network settings").WithCause(s.webErr)
+		}
+	})
+	return s.rt, s.webErr
+}
+
+func (s *Source) getenv(key string) string { return lookup(s.opt.Environ, key) }
+
+// lookup returns the last value of key in an environment.
+func lookup(environ []string, key string) string {
+	value := ""
+	for _, e := range environ {
+		if k, v, ok := strings.Cut(e, "="); ok && k == key {
+			value = v
+		}
+	}
+	return value
+}
+
+func (s *Source) headers(*http.Request) {}
+
+// moved tells the user once that a repository has another address now.
+func (s *Source) moved(repo, from, to string) {
+	s.mu.Lock()
+	told := s.warned[repo]
+	s.warned[repo] = true
+	s.mu.Unlock()
+	if told || s.opt.Notify == nil {
+		return
+	}
+	s.opt.Notify(diag.Warn(diag.RepositoryMoved, "%s has moved to %s", repo, diag.Escape(to)).
+		WithHint("write the new address in skills.toml"))
+}
+
+// recall returns what is remembered about a host, from this run or an earlier
+// one.
+func (s *Source) recall(host string) (string, bool) {
+	s.mu.Lock()
+	fact, ok := s.facts[host]
+	s.mu.Unlock()
+	if !ok && s.opt.Facts != nil {
+		fact, ok = s.opt.Facts.Get("git " + host)
+	}
+	return fact, ok
+}
+
+func (s *Source) remember(host string, c caps) {
+	s.mu.Lock()
+	old, known := s.facts[host]
+	s.facts[host] = c.fact()
+	s.mu.Unlock()
+	if s.opt.Facts == nil || known && old == c.fact() {
+		return
+	}
+	if before, ok := s.opt.Facts.Get("git " + host); !ok || before != c.fact() {
+		s.opt.Facts.Put("git "+host, c.fact())
+	}
+}

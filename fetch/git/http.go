@@ -1,0 +1,241 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/skillpm/skillpm/internal/diag"
+)
+
+// httpService is git-upload-pack over smart HTTP (gitprotocol-http(5)).
+type httpService struct {
+	src  *Source
+	repo string   // identity, for messages
+	base *url.URL // without user and trailing slash; a redirect moves it
+	// user is the user name of the URL, for credential helpers.
+	user string
+}
+
+const (
+	advertisementType = "application/x-git-upload-pack-advertisement"
+	resultType        = "application/x-git-upload-pack-result"
+)
+
+func (h *httpService) stateful() bool { return false }
+func (h *httpService) close() error   { return nil }
+
+// advertise asks for capabilities and follows redirects, which only this
+// request may meet.
+func (h *httpService) advertise(ctx context.Context) (io.ReadCloser, error) {
+	for range maxRedirects + 1 {
+		res, err := h.send(ctx, http.MethodGet, "/info/refs?service=git-upload-pack", nil)
+		if err != nil {
+			return nil, err
+		}
+		if !isRedirect(res.status) {
+			if res.kind != advertisementType {
+				_ = res.Close()
+				return nil, fmt.Errorf("%w: it is of type %q", errNotGit, diag.Escape(res.kind))
+			}
+			return res, nil
+		}
+		_ = res.Close()
+		if err := h.follow(res.location); err != nil {
+			return nil, err
+		}
+	}
+	return nil, diag.New(diag.FetchFailed, "%s: more than %d redirects", h.repo, maxRedirects)
+}
+
+// errMoved asks the session to begin again at the advertisement.
+var errMoved = errors.New("the repository has moved")
+
+func (h *httpService) call(ctx context.Context, body []byte) (io.ReadCloser, error) {
+	res, err := h.send(ctx, http.MethodPost, "/git-upload-pack", body)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case isRedirect(res.status):
+		_ = res.Close()
+		return nil, errMoved
+	case res.kind != resultType:
+		_ = res.Close()
+		return nil, fmt.Errorf("%w: it is of type %q", errNotGit, diag.Escape(res.kind))
+	}
+	return res, nil
+}
+
+func isRedirect(status int) bool {
+	switch status {
+	case 301, 302, 303, 307, 308:
+		return true
+	}
+	return false
+}
+
+// follow moves to where a redirected info/refs request shall go. From https it
+// must be https, and a host the user did not name must be public; credentials
+// are looked up anew for the new host, so none cross over.
+func (h *httpService) follow(location string) error {
+	to, err := h.base.Parse(location)
+	if err != nil || location == "" {
+		return diag.New(diag.FetchFailed, "%s: redirected to no URL", h.repo)
+	}
+	path, ok := strings.CutSuffix(to.Path, "/info/refs")
+	switch {
+	case !ok || to.Host == "":
+		return diag.New(diag.RepositoryNotFoundOrPrivate, "no repository %s, or it is private", h.repo).
+			WithDetail("the server redirects to `%s://%s%s`, which is no repository", diag.Escape(to.Scheme), diag.Escape(to.Host), diag.Escape(to.Path)).
+			WithHint("check the spelling; a host may answer so to whoever is not signed in")
+	case to.Scheme != "https" && to.Scheme != h.base.Scheme:
+		return diag.New(diag.HostRefused, "%s: redirected from %s to %s", h.repo, h.base.Scheme, diag.Escape(to.Scheme)).
+			WithHint("the server must not lead from https to a plaintext address")
+	}
+	next := &url.URL{Scheme: to.Scheme, Host: to.Host, Path: path, RawPath: strings.TrimSuffix(to.RawPath, "/info/refs")}
+	if err := h.src.guard.CheckURL(next); err != nil {
+		return err
+	}
+	if next.Host != h.base.Host {
+		h.user = ""
+	}
+	h.src.moved(h.repo, h.base.String(), next.String())
+	h.base = next
+	return nil
+}
+
+// answer is an HTTP answer whose body keeps its time limits until closed.
+type answer struct {
+	io.ReadCloser
+	status         int
+	kind, location string
+	stop           func()
+	retry          string // Retry-After
+	ctx            context.Context
+	timer          *time.Timer
+	count          func(int)
+}
+
+func (a *answer) Read(b []byte) (int, error) {
+	n, err := a.ReadCloser.Read(b)
+	a.timer.Reset(stallTimeout)
+	if n > 0 {
+		a.count(n)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = ctxCause(a.ctx, err)
+	}
+	return n, err
+}
+
+func (a *answer) Close() error {
+	err := a.ReadCloser.Close()
+	a.stop()
+	return err
+}
+
+// send makes one request, with credentials if the server insists on some and
+// there are any. Every status but 200 and redirects is a *statusError.
+func (h *httpService) send(ctx context.Context, method, path string, body []byte) (*answer, error) {
+	seeker := h.src.auth.seek(h.base, h.user)
+	cred := seeker.first()
+	for {
+		res, err := h.attempt(ctx, method, path, body, cred)
+		if err != nil {
+			return nil, err
+		}
+		switch res.status {
+		case 200:
+			if cred != nil {
+				h.src.auth.good(ctx, h.base, cred)
+			}
+			return res, nil
+		case 301, 302, 303, 307, 308:
+			return res, nil
+		}
+		status := res.failure()
+		status.tried = cred != nil
+		if status.status != 401 && (status.status != 404 && status.status != 403 || cred != nil) {
+			return nil, status
+		}
+		if cred != nil {
+			h.src.auth.bad(ctx, h.base, cred)
+		}
+		next, err := seeker.next(ctx, status.status == 401)
+		if err != nil {
+			return nil, err
+		}
+		if next == nil {
+			return nil, status
+		}
+		cred = next
+	}
+}
+
+func (h *httpService) attempt(ctx context.Context, method, path string, body []byte, cred *credential) (*answer, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	limit := time.AfterFunc(callTimeout, func() { cancel(errSlow) })
+	timer := time.AfterFunc(answerTimeout, func() { cancel(errStalled) })
+	stop := func() { limit.Stop(); timer.Stop(); cancel(context.Canceled) }
+	req, err := http.NewRequestWithContext(ctx, method, h.base.String()+path, bytes.NewReader(body))
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	req.Header.Set("User-Agent", h.src.agent)
+	req.Header.Set("Git-Protocol", "version=2")
+	if method == http.MethodPost {
+		req.Header.Set("Content-Type", "application/x-git-upload-pack-request")
+		req.Header.Set("Accept", resultType)
+	}
+	h.src.headers(req)
+	if cred != nil {
+		req.SetBasicAuth(cred.user, cred.password)
+	}
+	transport, err := h.src.transport()
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	res, err := transport.RoundTrip(req)
+	if err != nil {
+		err = ctxCause(ctx, err)
+		stop()
+		return nil, err
+	}
+	timer.Reset(stallTimeout)
+	return &answer{
+		ReadCloser: res.Body, status: res.StatusCode,
+		kind: res.Header.Get("Content-Type"), location: res.Header.Get("Location"),
+		retry: res.Header.Get("Retry-After"),
+		stop: stop, ctx: ctx, timer: timer,
+		count: func(n int) { h.src.progress.Bytes(h.repo, int64(n)) },
+	}, nil
+}
+
+// failure closes the answer and says what it was.
+func (a *answer) failure() *statusError {
+	_, _ = io.CopyN(io.Discard, a, 64<<10) // so that the connection can be used again
+	_ = a.Close()
+	return &statusError{status: a.status, after: a.retryAfter(), text: fmt.Sprintf("%d %s", a.status, http.StatusText(a.status))}
+}
+
+// maxRetryAfter is the longest wait that a server may ask for: beyond it the
+// user decides.
+const maxRetryAfter = time.Minute
+
+func (a *answer) retryAfter() time.Duration {
+	seconds, err := strconv.Atoi(a.retry)
+	if err != nil || seconds < 0 {
+		return 0
+	}
+	return min(time.Duration(seconds)*time.Second, maxRetryAfter)
+}
