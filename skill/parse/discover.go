@@ -127,7 +127,7 @@ func (w *layerWalk) followLinks() {
 // linkedSkill judges a link in a layer. One that cannot be followed is reported
 // if it could have been a skill's directory, not if it is some file's name.
 func linkedSkill(root *os.Root, l found, listed map[string]bool) (found, bool) {
-	info, fault := followLink(root, l.rel)
+	info, _, fault := followLink(root, l.rel)
 	if fault != nil {
 		if fault.code == diag.SymlinkDangling || fault.code == diag.SymlinkLoop {
 			return l, false // nothing there that a loader would read

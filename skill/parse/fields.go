@@ -279,5 +279,5 @@ func (r *fieldReader) unknown(f field) {
 }
 
 func (r *fieldReader) pair(f field) Pair {
-	return Pair{Key: f.key.Value, Text: nodeText(f.value), IsString: isText(f.value), Position: r.at(f.key), Value: r.at(f.value)}
+	return Pair{Key: f.key.Value, Text: nodeText(f.value), Data: nodeData(f.value), IsString: isText(f.value), Position: r.at(f.key), Value: r.at(f.value)}
 }

@@ -153,10 +153,10 @@ func (l *linker) absent(s *skillChecker, members []string) {
 	c := s.skill.Chain
 	text := "`" + strings.Join(members, "`, `") + "`"
 	if !c.ValidateOnLoad {
-		s.note(diag.ChainUnchecked, c.Position, "the chain's members %s are not here, and validate_on_load is false", text)
+		s.note(diag.ChainUnchecked, c.Position, "the chain names %s, not found here; validate_on_load is false", text)
 		return
 	}
-	e := s.problem(diag.SubskillUnresolved, c.Position, "the chain's members %s lie neither beside the chain nor deeper", text)
+	e := s.problem(diag.SubskillUnresolved, c.Position, "the chain names %s, found neither beside it nor deeper", text)
 	e.Reason = "not_found"
 	if layer := l.layers[filepath.Dir(s.dir)]; layer != nil && !layer.complete {
 		e.WithHint("the search ended after %d directories", maxChainDirs)
@@ -216,7 +216,7 @@ func (l *linker) mentions(s *skillChecker) {
 		}
 	}
 	if len(names) > 0 {
-		s.note(diag.SiblingUndeclared, at, "the text names the skills %s beside it, but does not require them", nameList(names)).
+		s.note(diag.SiblingUndeclared, at, "the text names %s beside this skill without requiring them", nameList(names)).
 			WithHint("where they are needed, put skillpm.requires.%s: \"*\" under metadata", names[0])
 	}
 }

@@ -23,6 +23,10 @@ const maxRange = 512
 
 func (r *fieldReader) metadata(f field) {
 	if f.value.Kind != yaml.MappingNode {
+		if isNull(f.value) {
+			r.problem(diag.MetadataNotMapping, r.at(f.key), "metadata holds nothing").WithHint("leave the field out")
+			return
+		}
 		r.problem(diag.MetadataNotMapping, r.at(f.value), "metadata is %s; expected `key: \"value\"` lines", kindWords(f.value))
 		return
 	}

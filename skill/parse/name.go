@@ -25,7 +25,7 @@ func (r *fieldReader) name(f field) {
 			return
 		}
 		e := r.problem(code, at, "%s", err.Error())
-		if code == diag.NameNotAscii || code == diag.NameCharset {
+		if code != diag.NameEmpty && code != diag.NameTooLong {
 			if legal := legalName(text); legal != "" {
 				e.WithHint("a legal spelling is `%s`; the directory must have the same name", legal)
 			}

@@ -23,6 +23,8 @@ type Pair struct {
 	// Text is the scalar's source text. For a list it is the elements joined by
 	// ", ", for a mapping its one-line YAML flow form.
 	Text string
+	// Data is the value itself: its text, a []any or a map[string]any of such.
+	Data any
 	// IsString says that the value is a scalar which every YAML reader takes as
 	// text.
 	IsString bool

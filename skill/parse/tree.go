@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/skill"
@@ -31,6 +30,8 @@ type entry struct {
 	mode fs.FileMode
 	size int64
 	link string // the target as written, for a link
+	// target is what a good link resolves to, relative to the skill.
+	target string
 }
 
 // readTree lists the directory and judges its links and names. It stops, with a
@@ -147,40 +148,57 @@ type linkFault struct {
 	why  string
 }
 
+// maxLinkHops is how many links one path may lead through, as in Linux.
+const maxLinkHops = 40
+
 // followLink resolves the link at rel below root, which must be relative and
-// stay inside at every step. It returns what stands at its end.
-func followLink(root *os.Root, rel string) (fs.FileInfo, *linkFault) {
-	seen := map[string]bool{}
-	at := rel
-	for {
-		if seen[at] {
-			return nil, &linkFault{diag.SymlinkLoop, "leads back to itself"}
-		}
-		seen[at] = true
-		info, err := root.Lstat(filepath.FromSlash(at))
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil, &linkFault{diag.SymlinkDangling, "names nothing"}
-		case errors.Is(err, syscall.ELOOP):
-			return nil, &linkFault{diag.SymlinkLoop, "leads back to itself"}
-		case err != nil:
-			return nil, &linkFault{diag.SymlinkEscapes, "leads out of the skill"}
-		case info.Mode()&fs.ModeSymlink == 0:
-			if info.IsDir() && (at == "." || strings.HasPrefix(rel, at+"/")) {
-				return nil, &linkFault{diag.SymlinkLoop, "names a directory that contains it"}
+// stay inside at every step. It returns what stands at its end, and where.
+func followLink(root *os.Root, rel string) (info fs.FileInfo, real string, fault *linkFault) {
+	pending := strings.Split(rel, "/")
+	for hops := 0; len(pending) > 0; {
+		element := pending[0]
+		pending = pending[1:]
+		switch element {
+		case "", ".":
+			continue
+		case "..":
+			if real == "" {
+				return nil, "", &linkFault{diag.SymlinkEscapes, "leads out of the skill"}
 			}
-			return info, nil
+			real = strings.TrimSuffix(path.Dir(real), ".")
+			continue
+		}
+		at := path.Join(real, element)
+		var err error
+		if info, err = root.Lstat(filepath.FromSlash(at)); err != nil {
+			return nil, "", &linkFault{diag.SymlinkDangling, "names nothing"}
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			real = at
+			continue
+		}
+		if hops++; hops > maxLinkHops {
+			return nil, "", &linkFault{diag.SymlinkLoop, "leads back to itself"}
 		}
 		target, err := root.Readlink(filepath.FromSlash(at))
-		target = filepath.ToSlash(target)
-		if err != nil || path.IsAbs(target) || filepath.IsAbs(target) {
-			return nil, &linkFault{diag.SymlinkEscapes, "is absolute"}
+		slashed := filepath.ToSlash(target)
+		if err != nil || path.IsAbs(slashed) || filepath.IsAbs(target) {
+			return nil, "", &linkFault{diag.SymlinkEscapes, "is absolute"}
 		}
-		at = path.Join(path.Dir(at), target)
-		if at == ".." || strings.HasPrefix(at, "../") {
-			return nil, &linkFault{diag.SymlinkEscapes, "leads out of the skill"}
-		}
+		pending = append(strings.Split(slashed, "/"), pending...)
 	}
+	return endOfLink(root, rel, real)
+}
+
+func endOfLink(root *os.Root, rel, real string) (fs.FileInfo, string, *linkFault) {
+	if real == "" || strings.HasPrefix(rel, real+"/") {
+		return nil, "", &linkFault{diag.SymlinkLoop, "names a directory that contains it"}
+	}
+	info, err := root.Lstat(filepath.FromSlash(real))
+	if err != nil {
+		return nil, "", &linkFault{diag.SymlinkDangling, "names nothing"}
+	}
+	return info, real, nil
 }
 
 func (r *skillChecker) checkLink(f *entry) {
@@ -189,7 +207,7 @@ func (r *skillChecker) checkLink(f *entry) {
 		r.ioProblem(f.path, err)
 		return
 	}
-	info, fault := followLink(root, f.path)
+	info, target, fault := followLink(root, f.path)
 	if fault != nil {
 		r.badLinks = append(r.badLinks, f.path)
 		e := r.problem(fault.code, Position{}, "the link `%s` -> `%s` %s", f.path, f.link, fault.why)
@@ -198,7 +216,7 @@ func (r *skillChecker) checkLink(f *entry) {
 		}
 		return
 	}
-	f.mode, f.size = info.Mode(), info.Size()
+	f.mode, f.size, f.target = info.Mode(), info.Size(), target
 	if info.IsDir() {
 		f.size = 0
 	}
@@ -245,6 +263,7 @@ func (r *skillChecker) treeRules(profile string) {
 		}
 		folds[fold] = p
 	}
+	r.expandLinks()
 	r.nested(paths)
 	r.nonstandard(profile)
 	r.hostConfig(paths)

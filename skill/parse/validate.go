@@ -61,6 +61,14 @@ type DepsFunc func(ctx context.Context, edge Edge) *diag.Error
 // dotted directories and node_modules left out. It writes nothing. The error is
 // only ctx's; everything else is in the report.
 func Validate(ctx context.Context, paths []string, opt ValidateOptions) (*Report, error) {
+	v, err := validateAll(ctx, paths, opt)
+	if err != nil {
+		return nil, err
+	}
+	return v.report(), nil
+}
+
+func validateAll(ctx context.Context, paths []string, opt ValidateOptions) (*validation, error) {
 	v := &validation{opt: checkOptions{ValidateOptions: opt, tokens: opt.Tokens}, seen: map[string]bool{}}
 	if v.opt.tokens == nil {
 		v.opt.tokens = roughTokens
@@ -73,10 +81,7 @@ func Validate(ctx context.Context, paths []string, opt ValidateOptions) (*Report
 	if err := v.checkAll(ctx); err != nil {
 		return nil, err
 	}
-	if err := v.links(ctx); err != nil {
-		return nil, err
-	}
-	return v.report(), nil
+	return v, v.links(ctx)
 }
 
 // validation is one call of Validate.
@@ -84,6 +89,7 @@ type validation struct {
 	opt    checkOptions
 	skills []*skillChecker
 	seen   map[string]bool // absolute directories already taken
+	given  string          // the last path, cleaned
 	// faults are findings about paths that hold no skill.
 	faults []Line
 }
@@ -103,6 +109,7 @@ func (v *validation) target(ctx context.Context, given string) error {
 		return err
 	}
 	label := path.Clean(filepath.ToSlash(given))
+	v.given = label
 	info, err := os.Stat(abs)
 	switch {
 	case err != nil && isMissing(err):

@@ -93,6 +93,9 @@ func yamlError(err error, front []byte, line int) *diag.Error {
 			out.At("", q.line+line-1, q.column)
 			out.Message = "the value of `" + q.key + "` is not plain YAML text (" + q.why + ")"
 			out.WithHint("quote it: %s: %s", q.key, shorten(q.quoted, 200))
+			if strings.ContainsAny(q.quoted[1:2], "[{") {
+				out.WithHint("close every bracket and quote in it")
+			}
 		}
 		return out
 	}
@@ -260,6 +263,25 @@ func flowText(n *yaml.Node) string {
 			parts = append(parts, n.Content[i].Value+": "+flowText(n.Content[i+1]))
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
+	}
+	return nodeText(n)
+}
+
+// nodeData returns n as what JSON can write, every scalar as its source text.
+func nodeData(n *yaml.Node) any {
+	switch n.Kind {
+	case yaml.SequenceNode:
+		list := make([]any, len(n.Content))
+		for i, c := range n.Content {
+			list[i] = nodeData(c)
+		}
+		return list
+	case yaml.MappingNode:
+		m := make(map[string]any, len(n.Content)/2)
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			m[n.Content[i].Value] = nodeData(n.Content[i+1])
+		}
+		return m
 	}
 	return nodeText(n)
 }
