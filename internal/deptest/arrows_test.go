@@ -1,0 +1,205 @@
+package deptest
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// only says that the packages in may import, beside the standard library,
+// nothing but what is listed: directories of this repository and modules.
+var only = []struct {
+	in      string
+	own     []string
+	modules []string
+	why     string
+}{
+	{"skill", nil, []string{"golang.org/x/text"},
+		"a runtime imports it for the values of a lock, and must not get a YAML reader or a git client with it"},
+	{"lockfile", []string{"skill"}, []string{"golang.org/x/text"},
+		"a runtime must be able to read and verify a lock without linking the package manager"},
+	{"resolver", []string{"skill", "internal/diag"}, []string{"github.com/Masterminds/semver/v3", "golang.org/x/text"},
+		"the solver is pure: no clock, disk, network or cache can reach a decision"},
+	{"skill/parse", []string{"skill", "internal/diag"}, []string{"go.yaml.in/yaml/v4", "github.com/Masterminds/semver/v3", "golang.org/x/sync", "golang.org/x/text"},
+		"reading a SKILL.md needs no project, no network and no store"},
+	{"skill/derive", []string{"skill", "skill/parse"}, []string{"golang.org/x/text"},
+		"what runtimes read is computed from bytes alone"},
+	{"internal/manifest", []string{"skill", "internal/diag"}, []string{"github.com/pelletier/go-toml/v2", "golang.org/x/text"},
+		"skills.toml is a file format; what its entries lead to is for others to find out"},
+	{"internal/diag", []string{"skill"}, nil,
+		"everybody imports it, so whatever it imports is in every package"},
+	{"docs", nil, nil, "it holds pages"},
+}
+
+// never says that the packages in must not reach the packages to, neither
+// directly nor through others.
+var never = []struct {
+	in, to []string
+	why    string
+}{
+	{[]string{"fetch/..."}, []string{"cache"}, "a source delivers verified bytes; where they are kept is the caller's choice"},
+	{[]string{"cache"}, []string{"lockfile"}, "the store serves many projects and knows no lock"},
+	{[]string{"signing"}, []string{"fetch/..."}, "verification is offline by construction"},
+	{[]string{"internal/install"}, []string{"fetch/..."}, "an installation is planned and done from the store, or it could stop half-way for the network"},
+	{[]string{"lockfile", "skill/..."}, []string{"resolver", "internal/project", "internal/install"}, "public readers do not pull in the machine"},
+}
+
+// confined says that a module is linked through one package alone, so that it
+// can be exchanged there and costs nobody else its start-up and build time.
+var confined = []struct {
+	module string
+	in     []string
+	why    string
+}{
+	{"github.com/go-git/", []string{"fetch/git"}, "go-git v6 must be a move inside one package"},
+	{"oras.land/", []string{"fetch/oci"}, "it is the client of one kind of mirror"},
+	{"github.com/sigstore/", []string{"signing"}, "it brings 72 modules and takes minutes to build"},
+	{"go.etcd.io/bbolt", []string{"cache"}, "the index is a cache; nobody else may keep facts in it"},
+	{"go.yaml.in/yaml/", []string{"skill/parse"}, "there is one strict reader of frontmatter"},
+	{"github.com/spf13/cobra", []string{"cmd/..."}, "use cases do not know of flags"},
+	{"golang.org/x/term", []string{"cmd/..."}, "only the command line knows of terminals"},
+	{"github.com/google/go-containerregistry", []string{"internal/testkit/..."}, "it is a server for tests"},
+	{"github.com/rogpeppe/go-internal/testscript", nil, "it is for tests"},
+	{"github.com/google/go-cmp", nil, "it is for tests"},
+	{"pgregory.net/rapid", nil, "it is for tests"},
+	{"github.com/santhosh-tekuri/jsonschema", nil, "schemas are proved in tests; at run time our own readers give better messages"},
+}
+
+// importers says who may import a package of ours.
+var importers = []struct {
+	pkg  string
+	from []string
+	why  string
+}{
+	{"internal/project", []string{"cmd/..."}, "it knows all others; whoever imports it knows them too"},
+	{"internal/testkit/...", []string{"internal/testkit/...", "examples/..."}, "its servers are for tests and for the tour"},
+}
+
+// pins is the package that keeps modules in go.mod until what uses them lands.
+const pins = "internal/deps"
+
+// graph maps each package's directory to what its files, tests left out,
+// import: directories of this repository and import paths of others.
+func graph(t *testing.T) map[string][]string {
+	t.Helper()
+	edges := map[string]map[string]bool{}
+	for _, f := range sourceFiles(t) {
+		if f.test || f.dir() == pins {
+			continue
+		}
+		if edges[f.dir()] == nil {
+			edges[f.dir()] = map[string]bool{}
+		}
+		for _, p := range f.imports() {
+			edges[f.dir()][strings.TrimPrefix(p, module+"/")] = true
+		}
+	}
+	out := map[string][]string{}
+	for dir, set := range edges {
+		out[dir] = slices.Sorted(maps.Keys(set))
+	}
+	return out
+}
+
+func isStd(importPath string) bool {
+	first, _, _ := strings.Cut(importPath, "/")
+	return !strings.Contains(first, ".")
+}
+
+func TestArrowsOnly(t *testing.T) {
+	g := graph(t)
+	for _, rule := range only {
+		for _, p := range g[rule.in] {
+			_, own := g[p]
+			switch {
+			case own && slices.Contains(rule.own, p):
+			case !own && isStd(p):
+			case !own && slices.ContainsFunc(rule.modules, func(m string) bool { return p == m || strings.HasPrefix(p, m+"/") }):
+			default:
+				t.Errorf("%s imports %s\n\tallowed beside the standard library: %s\n\twhy: %s",
+					rule.in, p, strings.Join(append(slices.Clone(rule.own), rule.modules...), ", "), rule.why)
+			}
+		}
+	}
+}
+
+func TestArrowsNever(t *testing.T) {
+	g := graph(t)
+	for _, rule := range never {
+		for _, dir := range slices.Sorted(maps.Keys(g)) {
+			if !within(dir, rule.in...) {
+				continue
+			}
+			if way := reach(g, dir, rule.to); way != nil {
+				t.Errorf("%s reaches %s: %s\n\twhy not: %s", dir, way[len(way)-1], strings.Join(way, " > "), rule.why)
+			}
+		}
+	}
+}
+
+// reach returns the shortest way from a package to one of the patterns, nil if
+// there is none.
+func reach(g map[string][]string, from string, to []string) []string {
+	ways := [][]string{{from}}
+	seen := map[string]bool{from: true}
+	for len(ways) > 0 {
+		way := ways[0]
+		ways = ways[1:]
+		for _, next := range g[way[len(way)-1]] {
+			if seen[next] {
+				continue
+			}
+			seen[next] = true
+			longer := append(slices.Clone(way), next)
+			if within(next, to...) {
+				return longer
+			}
+			ways = append(ways, longer)
+		}
+	}
+	return nil
+}
+
+func TestArrowsConfined(t *testing.T) {
+	g := graph(t)
+	for _, rule := range confined {
+		for _, dir := range slices.Sorted(maps.Keys(g)) {
+			// The servers that tests run are made of whatever serves best.
+			if within(dir, rule.in...) || within(dir, "internal/testkit/...") {
+				continue
+			}
+			for _, p := range g[dir] {
+				if strings.HasPrefix(p, rule.module) {
+					t.Errorf("%s imports %s\n\tallowed in: %s\n\twhy: %s", dir, p, strings.Join(rule.in, ", "), rule.why)
+				}
+			}
+		}
+	}
+}
+
+func TestArrowsImporters(t *testing.T) {
+	g := graph(t)
+	for _, rule := range importers {
+		for _, dir := range slices.Sorted(maps.Keys(g)) {
+			if within(dir, rule.from...) || within(dir, rule.pkg) {
+				continue
+			}
+			for _, p := range g[dir] {
+				if within(p, rule.pkg) {
+					t.Errorf("%s imports %s\n\tallowed from: %s\n\twhy: %s", dir, p, strings.Join(rule.from, ", "), rule.why)
+				}
+			}
+		}
+	}
+}
+
+// The only-rules name packages; a package that was renamed must not slip out.
+func TestArrowsNameRealPackages(t *testing.T) {
+	g := graph(t)
+	for _, rule := range only {
+		if _, ok := g[rule.in]; !ok {
+			t.Errorf("a rule is about %s, which is no package", rule.in)
+		}
+	}
+}
