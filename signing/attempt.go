@@ -43,10 +43,13 @@ func (a *attempt) run() *fault {
 	if f == nil {
 		f = a.rest(key)
 	}
-	if f != nil {
-		return f
+	if f == nil {
+		return a.anchor
 	}
-	return a.anchor
+	if a.anchor != nil {
+		f.details = append(f.details, "besides: "+a.anchor.message)
+	}
+	return f
 }
 
 // remember keeps a failed anchor for later and passes every other fault on.
@@ -85,8 +88,12 @@ func (a *attempt) rest(key *publicKey) *fault {
 	if f := a.content.statement(a.b); f != nil {
 		return f
 	}
-	if f := a.identity(); f != nil {
-		return f
+	// The names of a signer whom nobody vouches for are not worth a comparison: the
+	// missing anchor is what the user must hear of.
+	if a.anchor == nil {
+		if f := a.identity(); f != nil {
+			return f
+		}
 	}
 	if f := a.revoked(); f != nil {
 		return f

@@ -204,15 +204,15 @@ func contentFault(missing, changed, unsigned []string) *fault {
 		code  diag.Code
 		what  string
 	}{
-		{changed, diag.SignatureContentChanged, "changed since it was signed"},
-		{missing, diag.SignatureContentMissing, "signed, but not there"},
-		{unsigned, diag.SignatureContentUnsigned, "there, but not signed"},
+		{changed, diag.SignatureContentChanged, "was changed after it was signed"},
+		{missing, diag.SignatureContentMissing, "is signed, but not there"},
+		{unsigned, diag.SignatureContentUnsigned, "is there, but not signed"},
 	} {
 		if len(kind.paths) == 0 {
 			continue
 		}
 		if f == nil {
-			f = newFault(stageContent, kind.code, "`%s` is %s", quote(kind.paths[0]), kind.what)
+			f = newFault(stageContent, kind.code, "`%s` %s", quote(kind.paths[0]), kind.what)
 			if n := len(missing) + len(changed) + len(unsigned); n > 1 {
 				f.message += fmt.Sprintf("; %d files differ in all", n)
 			}
@@ -221,10 +221,10 @@ func contentFault(missing, changed, unsigned []string) *fault {
 		slices.Sort(kind.paths)
 		for i, p := range kind.paths {
 			if i == maxNamed {
-				f.details = append(f.details, fmt.Sprintf("and %d more %s", len(kind.paths)-i, kind.what))
+				f.details = append(f.details, fmt.Sprintf("and %d more", len(kind.paths)-i))
 				break
 			}
-			f.details = append(f.details, fmt.Sprintf("%s: %s", quote(p), kind.what))
+			f.details = append(f.details, fmt.Sprintf("%s %s", quote(p), kind.what))
 		}
 	}
 	return f
