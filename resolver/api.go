@@ -104,6 +104,10 @@ type Locked struct {
 	Candidate
 	// Digest is the locked content, "" if the lock has none.
 	Digest skill.Digest
+	// Refs are the refs, as requirements spell them, that the lock says this
+	// candidate is at: an Edge with one of them accepts it and Universe.At is not
+	// asked while it is held. A full commit needs no mention.
+	Refs []string
 	// Edges are the entry's requirements and chain members, settled.
 	Edges []Edge
 	// TagGone and RegistryChanged are facts that the caller learnt, if it did;
@@ -260,6 +264,8 @@ type Solution struct {
 	Behind []Behind
 	// Conflicts counts the conflicts met on the way.
 	Conflicts int
+
+	root []*edge
 }
 
 // Chosen is a decided skill.
@@ -324,14 +330,14 @@ type Path []Step
 
 // Step is one element of a Path. The first has the project as its Name.
 type Step struct {
-	Name    string
-	Version string // "" for the project, for a path skill without version, and for an end that was not chosen
+	Name    string `json:"name"`
+	Version string `json:"version,omitempty"` // "" for the project, for a path skill without version, and for an end that was not chosen
 	// Requires is what this step demands of the next one ("" in the last step).
-	Requires string
+	Requires string `json:"requires,omitempty"`
 	// Source is where this step's skill lives, "" for the project.
-	Source string
+	Source string `json:"source,omitempty"`
 	// Chain says that the demand on the next step is a chain member.
-	Chain bool
+	Chain bool `json:"chain,omitempty"`
 }
 
 // Failure is a refusal. It is an error; Diag turns it into the finding that

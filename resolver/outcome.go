@@ -2,8 +2,6 @@ package resolver
 
 import (
 	"fmt"
-
-	"github.com/skillpm/skillpm/internal/diag"
 )
 
 func (n *Need) Error() string {
@@ -15,7 +13,3 @@ func (n *NeedConsent) Error() string {
 }
 
 func (f *Failure) Error() string { return f.Headline }
-
-// Diag returns the failure as the finding that commands print: headline, proof
-// and why lines as details, hint, reason, and FailureData for --json.
-func (f *Failure) Diag() *diag.Error { return diag.New(f.Code, "%s", f.Headline) }

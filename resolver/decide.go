@@ -1,0 +1,201 @@
+package resolver
+
+import (
+	"container/heap"
+)
+
+// addRoot makes the root's requirements facts and reaches their names.
+func (s *search) addRoot() error {
+	missing := false
+	for _, e := range s.root {
+		if !s.constrains(e, "") {
+			continue
+		}
+		if s.packageOf(e.Name) == nil {
+			missing = true
+		}
+	}
+	if missing {
+		return errNeed
+	}
+	for _, e := range s.root {
+		if !s.constrains(e, "") {
+			continue
+		}
+		g := s.newGroup(nil, e, s.pkgs[e.Name])
+		s.roots[e.key] = g
+		s.link(nil, 0, g)
+		s.reach(g.target, 1)
+	}
+	return nil
+}
+
+// newGroup compiles e: outside is what of the target's domain e excludes, and
+// also excludes its absence.
+func (s *search) newGroup(parent *pkg, e *edge, target *pkg) *group {
+	g := &group{edge: e, target: target, allows: s.allowed(target.list, e)}
+	g.inc = &incompat{kind: kindRequires, parent: parent, edge: e, target: target}
+	if parent != nil {
+		g.inc.terms = append(g.inc.terms, term{parent, make(set, len(parent.all))})
+	}
+	g.inc.terms = append(g.inc.terms, term{target, target.all.without(g.allows)})
+	s.add(g.inc)
+	return g
+}
+
+func (s *search) link(parent *pkg, cand int, g *group) {
+	g.target.into = append(g.target.into, link{parent, cand, g})
+	s.links = append(s.links, g.target)
+}
+
+func (s *search) reach(p *pkg, depth int) {
+	if p.depth == 0 {
+		p.depth = depth
+		s.reached = append(s.reached, p)
+		heap.Push(&s.heap, entry{depth, p})
+	}
+}
+
+// decide gives p its first candidate, unless what is known of that candidate
+// forbids it; then the search only learns so, and p comes up again.
+func (s *search) decide(p *pkg) error {
+	if err := s.pulse(); err != nil {
+		return err
+	}
+	i := s.choose(p)
+	if p.list.blocked[i] != "" {
+		return errConsent
+	}
+	ok, err := s.compile(p, i)
+	if err != nil {
+		return err
+	}
+	if ok {
+		ok, err = s.checkPins(p, i)
+		if err != nil {
+			return err
+		}
+	}
+	if !ok {
+		heap.Push(&s.heap, entry{p.depth, p})
+		s.enqueue(p)
+		return nil
+	}
+	s.marks = append(s.marks, mark{trail: len(s.trail), links: len(s.links), reached: len(s.reached)})
+	only := s.store(p.dom, p.dom)
+	only.add(i + 1)
+	s.assign(p, nil, only)
+	p.decided = i
+	for _, d := range p.deps[i] {
+		s.link(p, i, d.group)
+		s.reach(d.target, p.depth+1)
+	}
+	s.enqueue(p)
+	return nil
+}
+
+// choose returns the candidate of p that S6 tries first among those left.
+func (s *search) choose(p *pkg) int {
+	l := p.list
+	if l.locked >= 0 && p.dom.has(l.locked+1) {
+		return l.locked
+	}
+	if l.local >= 0 && p.dom.has(l.local+1) {
+		return l.local
+	}
+	for _, in := range p.into {
+		if in.parent == nil || !in.group.edge.LookedUp {
+			continue
+		}
+		commit := in.parent.list.cands[in.cand].Commit
+		if commit == "" {
+			continue
+		}
+		for i := p.dom.first(1); i > 0; i = p.dom.first(i + 1) {
+			if l.cands[i-1].Commit == commit && in.group.allows.has(i) {
+				return i - 1
+			}
+		}
+		break // the first decided parent alone counts
+	}
+	return p.dom.first(1) - 1
+}
+
+// compile makes the edges of p's candidate i incompatibilities. It returns false
+// if one of them forbids the candidate now, or if it is no candidate at all.
+func (s *search) compile(p *pkg, i int) (bool, error) {
+	deps, done := p.deps[i]
+	if !done {
+		var err error
+		var ok bool
+		if deps, ok, err = s.compileNew(p, i); err != nil || !ok {
+			return false, err
+		}
+		if p.deps == nil {
+			p.deps = map[int][]dep{}
+		}
+		p.deps[i] = deps
+	}
+	for _, d := range deps {
+		if !d.target.dom.meets(d.group.allows) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+func (s *search) compileNew(p *pkg, i int) ([]dep, bool, error) {
+	c := p.list.cands[i]
+	edges, unreadable, offline, loaded := s.requirementsOf(c)
+	switch {
+	case !loaded:
+		return nil, false, errNeed
+	case unreadable != "" || offline:
+		k := kindUnreadable
+		if offline {
+			k = kindOffline
+		}
+		gone := make(set, len(p.all))
+		gone.add(i + 1)
+		s.take(p, k, gone)
+		return nil, false, nil
+	}
+	missing, restart := false, false
+	n := 0
+	for _, e := range edges {
+		if !s.constrains(e, p.name) {
+			continue
+		}
+		edges[n] = e
+		n++
+		if s.addPlaces(e) && s.pkgs[e.Name] != nil && !s.cfg.fixed[e.Name] {
+			restart = true
+		}
+	}
+	edges = edges[:n]
+	for _, e := range edges {
+		if s.packageOf(e.Name) == nil {
+			missing = true
+		}
+	}
+	switch {
+	case missing:
+		return nil, false, errNeed
+	case restart:
+		return nil, false, errRestart
+	}
+	deps := make([]dep, 0, len(edges))
+	for _, e := range edges {
+		g := p.groups[e.key]
+		if g == nil {
+			g = s.newGroup(p, e, s.pkgs[e.Name])
+			if p.groups == nil {
+				p.groups = map[edgeKey]*group{}
+			}
+			p.groups[e.key] = g
+		}
+		g.inc.terms[0].in.add(i + 1)
+		deps = append(deps, dep{e, g.target, g})
+	}
+	return deps, true, nil
+}

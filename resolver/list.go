@@ -1,0 +1,257 @@
+package resolver
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+
+	"github.com/skillpm/skillpm/skill"
+)
+
+// place is where candidates of a name come from: a source, or one ref of it.
+type place struct{ source, ref string }
+
+// list is the finite list of candidates of one name, best version first.
+type list struct {
+	name    skill.Key
+	cands   []Candidate
+	vers    []*semver.Version // made when a range is first asked
+	blocked []string          // per candidate: the repository that needs consent, "" for a real candidate
+	at      map[place]int     // refs and commits → candidate index, -1 for none
+	locked  int               // index of the locked candidate, or -1
+	local   int               // index of a path skill, or -1
+
+	retracted, hidden, offline set // candidates that may not be used; nil for none
+
+	// untagged and notFound are facts about the places, for the report.
+	untagged bool
+	notFound string
+	// unavailable says that a place could not be asked, offline.
+	unavailable bool
+}
+
+func (l *list) size() int { return len(l.cands) + 1 }
+
+// sameCandidate is the identity of candidates within a name: source and
+// version, build metadata aside, or source and commit for a pseudo-version.
+func sameCandidate(a, b Candidate) bool {
+	if a.Source != b.Source {
+		return false
+	}
+	ap, bp := a.Version.IsPseudo(), b.Version.IsPseudo()
+	if ap || bp {
+		return ap && bp && a.Commit == b.Commit
+	}
+	if a.Version.IsZero() || b.Version.IsZero() {
+		return a.Version.IsZero() && b.Version.IsZero()
+	}
+	return a.Version.Compare(b.Version) == 0
+}
+
+// rank orders candidates: stable high to low, pre-release high to low, then the
+// rest of the identity so that no order depends on the caller's.
+func rank(a, b Candidate) int {
+	if ap, bp := a.Version.Prerelease() != "", b.Version.Prerelease() != ""; ap != bp {
+		if ap {
+			return 1
+		}
+		return -1
+	}
+	if c := b.Version.Compare(a.Version); c != 0 {
+		return c
+	}
+	return cmp.Or(strings.Compare(a.Source, b.Source), strings.Compare(a.Commit, b.Commit),
+		strings.Compare(a.Version.String(), b.Version.String()))
+}
+
+// buildList makes the list of name from its places, or reports what is not
+// loaded through missing and returns nil.
+func (s *session) buildList(name skill.Key, places []place, fixed bool) *list {
+	lock := s.locked[name]
+	if fixed {
+		l := &list{name: name, cands: []Candidate{lock.Candidate}, locked: 0, local: -1, blocked: []string{""}}
+		return l
+	}
+	l := &list{name: name, locked: -1, local: -1, at: map[place]int{}}
+	ok := true
+	type named struct {
+		place place
+		c     Candidate
+	}
+	var refs []named
+	var blocked []Candidate
+	var repositories []string
+	for _, p := range places {
+		if p.ref != "" {
+			if lock != nil && lock.Source == p.source && lock.Commit == p.ref {
+				refs = append(refs, named{p, lock.Candidate})
+				continue
+			}
+			c, state := s.u.At(name, p.source, p.ref)
+			switch state {
+			case NotLoaded:
+				s.need.At = append(s.need.At, Wanted{Name: name, Source: p.source, Ref: p.ref})
+				ok = false
+			case NotApproved:
+				v := s.u.Versions(name, p.source)
+				blocked = append(blocked, Candidate{Name: name, Source: p.source})
+				repositories = append(repositories, cmp.Or(v.Repository, p.source))
+			case Unavailable:
+				l.unavailable = true
+			case Loaded:
+				if c.Name != "" {
+					refs = append(refs, named{p, c})
+					l.cands = append(l.cands, c)
+				} else if l.notFound == "" {
+					l.notFound = "there is no `" + p.ref + "` in " + p.source
+				}
+			}
+			continue
+		}
+		v := s.u.Versions(name, p.source)
+		switch v.State {
+		case NotLoaded:
+			s.need.Versions = append(s.need.Versions, Wanted{Name: name, Source: p.source})
+			ok = false
+		case NotApproved:
+			blocked = append(blocked, Candidate{Name: name, Source: p.source})
+			repositories = append(repositories, cmp.Or(v.Repository, p.source))
+		case Unavailable:
+			l.unavailable = true
+		case Loaded:
+			l.cands = append(l.cands, v.List...)
+			l.untagged = l.untagged || v.Untagged
+			if l.notFound == "" {
+				l.notFound = v.NotFound
+			}
+		}
+	}
+	if !ok {
+		return nil
+	}
+	if lock != nil {
+		l.cands = slices.DeleteFunc(l.cands, func(c Candidate) bool { return sameCandidate(c, lock.Candidate) })
+		l.cands = append(l.cands, lock.Candidate)
+	}
+	if !slices.IsSortedFunc(l.cands, rank) {
+		slices.SortFunc(l.cands, rank)
+	}
+	l.cands = slices.CompactFunc(l.cands, sameCandidate)
+	l.blocked = make([]string, len(l.cands), len(l.cands)+len(blocked))
+	l.cands = append(l.cands, blocked...)
+	l.blocked = append(l.blocked, repositories...)
+	for i, c := range l.cands {
+		if lock != nil && l.locked < 0 && sameCandidate(c, lock.Candidate) {
+			l.locked = i
+		}
+		if c.Local && l.local < 0 {
+			l.local = i
+		}
+	}
+	for _, r := range refs {
+		l.at[r.place] = slices.IndexFunc(l.cands, func(c Candidate) bool { return sameCandidate(c, r.c) })
+	}
+	s.markUnusable(l)
+	return l
+}
+
+// markUnusable finds the candidates that S8, min_age and offline take away.
+func (s *session) markUnusable(l *list) {
+	for i, c := range l.cands {
+		if i == l.locked || l.blocked[i] != "" {
+			continue
+		}
+		var where *set
+		switch {
+		case c.Retracted && !s.namedExactly(c):
+			where = &l.retracted
+		case c.Local:
+			continue
+		case c.Hidden != "":
+			where = &l.hidden
+		case s.in.Offline && !c.Cached:
+			where = &l.offline
+		default:
+			continue
+		}
+		if *where == nil {
+			*where = make(set, wordsFor(l.size()))
+		}
+		where.add(i + 1)
+	}
+}
+
+// unusable returns the union of what markUnusable found.
+func (l *list) unusable(i int) bool {
+	for _, s := range []set{l.retracted, l.hidden, l.offline} {
+		if s != nil && s.has(i+1) {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *list) version(i int) *semver.Version {
+	if l.vers == nil {
+		l.vers = make([]*semver.Version, len(l.cands))
+	}
+	if l.vers[i] == nil {
+		l.vers[i] = masterminds(l.cands[i].Version)
+	}
+	return l.vers[i]
+}
+
+// allowed returns the candidates that e admits, as a set without bit 0.
+func (s *session) allowed(l *list, e *edge) set {
+	in := make(set, wordsFor(l.size()))
+	lock := s.locked[l.name]
+	holds := func(i int) bool { return i == l.locked && lock != nil }
+	var r versionRange
+	byRange := e.Ref == "" && e.Exact == ""
+	if byRange || e.Exact != "" && !isAny(e.Range) {
+		r = s.parsed(e.Range)
+	}
+	for i := range l.cands {
+		c := &l.cands[i]
+		if !slices.Contains(e.Sources, c.Source) && !(e.OrLocked && holds(i)) {
+			continue
+		}
+		var ok bool
+		switch {
+		case l.blocked[i] != "":
+			ok = true // known after consent; S6 has it decided then
+		case e.Ref != "":
+			ok = holds(i) && (c.Commit == e.Ref || slices.Contains(lock.Refs, e.Ref)) || s.isAt(l, i, e.Sources, e.Ref)
+		case e.Exact != "" && isAny(e.Range):
+			ok = c.Commit == e.Exact && (holds(i) || s.isAt(l, i, e.Sources, e.Exact))
+		case e.Exact != "":
+			ok = false // a range on an untagged sibling: no_versions
+		case r.any:
+			ok = r.allows(c.Version, nil) || c.Local && len(e.Sources) == 1
+		default:
+			ok = r.allows(c.Version, l.version(i))
+		}
+		if ok {
+			in.add(i + 1)
+		}
+	}
+	if e.OrRoot && byRange && r.any {
+		if root := s.rootEdge[l.name]; root != nil && root != e {
+			for i, w := range s.allowed(l, root) {
+				in[i] |= w
+			}
+		}
+	}
+	return in
+}
+
+func (s *session) isAt(l *list, i int, sources []string, ref string) bool {
+	for _, source := range sources {
+		if at, ok := l.at[place{source, ref}]; ok && at == i {
+			return true
+		}
+	}
+	return false
+}
