@@ -199,7 +199,7 @@ var hostile = map[string]func(c *crafted){
 	"data after archive":   func(c *crafted) { c.layer = zipped(append(tarOf(entries(c.wanted)...), "evil"...)) },
 	"data after gzip":      func(c *crafted) { c.layer = append(c.layer, zipped([]byte("evil"))...) },
 	"zeros without end":    func(c *crafted) { c.layer = zipped(append(tarOf(entries(c.wanted)...), make([]byte, 1<<20)...)) },
-	"bomb of one file":     func(c *crafted) { c.layer = zipped(tarOf(big("SKILL.md", 3<<20))) },
+	"bomb of one file":     func(c *crafted) { c.layer = zipped(tarOf(zeros("SKILL.md", 3<<20))) },
 	"bomb of many files":   func(c *crafted) { c.layer = zipped(tarOf(many(60, 1)...)) },
 	"bomb of middle files": func(c *crafted) { c.layer = zipped(tarOf(many(40, 100<<10)...)) },
 	"bomb of headers": func(c *crafted) {
@@ -259,14 +259,14 @@ func header(change func(*tar.Header)) func(*crafted) {
 	}
 }
 
-func big(name string, size int) entry {
+func zeros(name string, size int) entry {
 	return entry{tar.Header{Name: name, Mode: 0o644, Typeflag: tar.TypeReg}, strings.Repeat("\x00", size)}
 }
 
 func many(n, size int) []entry {
 	var out []entry
 	for i := range n {
-		out = append(out, big("f"+string(rune('A'+i/26))+string(rune('a'+i%26)), size))
+		out = append(out, zeros("f"+string(rune('A'+i/26))+string(rune('a'+i%26)), size))
 	}
 	return out
 }
