@@ -1,7 +1,6 @@
 package lockfile
 
 import (
-	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -182,29 +181,27 @@ func checkFullRef(s string) error {
 	return skill.CheckRef(s)
 }
 
-// checkGitURL accepts what skill.Source.URL returns: one of the known schemes,
-// never a password, never an option or a remote helper that git would run.
+// checkGitURL accepts what skill.Source.URL returns and nothing else: one of the
+// known schemes, never a password, never an option or a remote helper that git
+// would run.
 func checkGitURL(s string) error {
 	src, err := skill.ParseSource(s + "//")
 	switch {
 	case err != nil:
 		return err
-	case src.Kind() != skill.SourceGit || src.Subpath() != "":
-		return fmt.Errorf("`%s` is no repository's address", skill.RedactURL(s))
-	}
-	if _, password := src.Credentials(); password != "" {
-		return errors.New("a lock holds no password")
+	case src.Kind() != skill.SourceGit || src.Subpath() != "" || src.URL() != s:
+		return fmt.Errorf("`%s` is no repository's plain address", skill.RedactURL(s))
 	}
 	return nil
 }
 
 func checkIndexURL(s string) error {
 	src, err := skill.ParseSource("index:" + s)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if _, password := src.Credentials(); password != "" {
-		return errors.New("a lock holds no password")
+	case src.URL() != s:
+		return fmt.Errorf("`%s` is no index's plain address", skill.RedactURL(s))
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package skill
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -122,7 +123,11 @@ func (p *requirementParser) token(tok token) error {
 		}
 		src, err := ParseSource(tok.text)
 		if err != nil {
-			return syntaxError(tok.at, err.Error())
+			at := tok.at
+			if e, ok := errors.AsType[*Error](err); ok {
+				at += max(e.Offset, 0)
+			}
+			return syntaxError(at, err.Error())
 		}
 		p.req.Source = src
 	default:
