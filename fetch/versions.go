@@ -1,6 +1,9 @@
 package fetch
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/skillpm/skillpm/skill"
 )
 
@@ -35,8 +38,10 @@ type Candidate struct {
 	Conflicts []Ref
 }
 
+const tagPrefix, branchPrefix = "refs/tags/", "refs/heads/"
+
 // Want returns what to ask a Source for.
-func (c Candidate) Want() Want { return Want{Commit: c.Commit, Ref: "refs/tags/" + c.Tag} }
+func (c Candidate) Want() Want { return Want{Commit: c.Commit, Ref: tagPrefix + c.Tag} }
 
 // VersionList is what a repository's tags say about one skill.
 type VersionList struct {
@@ -49,33 +54,135 @@ type VersionList struct {
 
 // Versions reads versions from tags (rules T1 to T5 and T7). It is pure: that a
 // tag's tree has such a skill at all (T6) is for SkillFiles to say.
-func Versions(refs *Refs, at Place) VersionList { return VersionList{} }
+func Versions(refs *Refs, at Place) VersionList {
+	var own, whole []tagged
+	for _, r := range refs.List {
+		name, ok := strings.CutPrefix(r.Name, tagPrefix)
+		if !ok {
+			continue
+		}
+		form, v, ok := readTag(name, at)
+		switch {
+		case !ok:
+		case form < formBare:
+			own = append(own, tagged{form, name, v, r})
+		default:
+			whole = append(whole, tagged{form, name, v, r})
+		}
+	}
+	switch {
+	case len(own) > 0:
+		return VersionList{Class: ClassSkill, Candidates: candidates(own), Repository: candidates(whole)}
+	case len(whole) > 0:
+		return VersionList{Class: ClassRepository, Candidates: candidates(whole)}
+	}
+	return VersionList{}
+}
 
-// TagsMixed reports whether the newest repository-wide version is of a later
-// commit than the newest one of the skill. Both commits must be in s: Mixed
-// wants them.
-func (l VersionList) TagsMixed(s Snapshot) (bool, error) { return false, errNotYet }
+// tagForm is the spelling of a version tag, in the order in which one of
+// several tags for one version is preferred (rule T4).
+type tagForm int
+
+const (
+	formPath       tagForm = iota // skills/pdf/v1.2.3 (T1)
+	formSlash                     // pdf/v1.2.3 (T2, as those that follow)
+	formAt                        // pdf@1.2.3
+	formDash                      // pdf-v1.2.3
+	formDoubleDash                // pdf--v1.2.3
+	formBare                      // v1.2.3 (T3)
+	formBareNoV                   // 1.2.3 (T3)
+)
+
+type tagged struct {
+	form    tagForm
+	name    string
+	version skill.Version
+	ref     Ref
+}
+
+// readTag returns how tag names a version of the skill at at, if it does.
+func readTag(tag string, at Place) (tagForm, skill.Version, bool) {
+	if v, ok := tagVersion(tag); ok {
+		if tag[0] == 'v' {
+			return formBare, v, true
+		}
+		return formBareNoV, v, true
+	}
+	prefixes := []struct {
+		text string
+		form tagForm
+	}{
+		{at.Path + "/", formPath}, {at.Name + "/", formSlash}, {at.Name + "@", formAt},
+		{at.Name + "-", formDash}, {at.Name + "--", formDoubleDash},
+	}
+	for _, p := range prefixes {
+		if len(p.text) == 1 && p.form == formPath || at.Name == "" {
+			continue // a root skill's path is no prefix
+		}
+		if rest, ok := strings.CutPrefix(tag, p.text); ok {
+			if v, ok := tagVersion(rest); ok {
+				return p.form, v, true
+			}
+		}
+	}
+	return 0, skill.Version{}, false
+}
+
+// tagVersion reads a strict version after one optional v (rule T7).
+func tagVersion(s string) (skill.Version, bool) {
+	v, err := skill.ParseVersion(strings.TrimPrefix(s, "v"))
+	return v, err == nil
+}
+
+// candidates makes one candidate of each version, highest first.
+func candidates(tags []tagged) []Candidate {
+	slices.SortFunc(tags, func(a, b tagged) int {
+		if c := b.version.Compare(a.version); c != 0 {
+			return c
+		}
+		if a.form != b.form {
+			return int(a.form - b.form)
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	var list []Candidate
+	for _, t := range tags {
+		last := len(list) - 1
+		if last < 0 || list[last].Version.Compare(t.version) != 0 {
+			list = append(list, Candidate{Version: t.version, Tag: t.name, Commit: t.ref.Commit()})
+			continue
+		}
+		if list[last].Commit != t.ref.Commit() {
+			list[last].Conflicts = append(list[last].Conflicts, t.ref)
+		}
+	}
+	return list
+}
 
 // Mixed returns the two commits that TagsMixed compares, nil where there is
 // nothing to compare.
-func (l VersionList) Mixed() []Want { return nil }
-
-// Resolved is what a ref: means.
-type Resolved struct {
-	Ref    string // full refs/… name, "" for a commit
-	Commit ID
+func (l VersionList) Mixed() []Want {
+	if l.Class != ClassSkill || len(l.Repository) == 0 {
+		return nil
+	}
+	return []Want{l.Candidates[0].Want(), l.Repository[0].Want()}
 }
 
-// RefPrefixes returns what to ask Source.Refs for, so that ResolveRef can
-// decide on name; nil if name is a full commit and needs no listing.
-func RefPrefixes(name string) []string { return nil }
-
-// ResolveRef finds the commit that name means: a full commit, then a tag, then
-// a branch; a full refs/… name means itself. The error is ref_not_found.
-func ResolveRef(refs *Refs, repo skill.Source, name string) (Resolved, error) {
-	return Resolved{}, errNotYet
+// TagsMixed reports whether the newest repository-wide version is of a later
+// commit than the newest one of the skill: whoever tags may have given up on
+// tags of the skill's own. Both commits of Mixed must be in s.
+func (l VersionList) TagsMixed(s Snapshot) (bool, error) {
+	wants := l.Mixed()
+	if wants == nil {
+		return false, nil
+	}
+	own, err := s.Commit(wants[0].Commit)
+	if err != nil {
+		return false, err
+	}
+	whole, err := s.Commit(wants[1].Commit)
+	if err != nil {
+		return false, err
+	}
+	return whole.Time.After(own.Time), nil
 }
-
-// DefaultBranch returns the head of the default branch. An empty repository is
-// ref_not_found.
-func DefaultBranch(refs *Refs, repo skill.Source) (Resolved, error) { return Resolved{}, errNotYet }

@@ -193,20 +193,3 @@ func addRef(refs *fetch.Refs, name string, id fetch.ID) error {
 func sortRefs(refs *fetch.Refs) {
 	slices.SortFunc(refs.List, func(a, b fetch.Ref) int { return strings.Compare(a.Name, b.Name) })
 }
-
-// selectRefs returns the refs that prefixes ask for; without prefixes all.
-func selectRefs(all *fetch.Refs, prefixes []string) *fetch.Refs {
-	if len(prefixes) == 0 {
-		return all
-	}
-	out := &fetch.Refs{}
-	if slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix("HEAD", p) }) {
-		out.Head, out.HeadID = all.Head, all.HeadID
-	}
-	for _, r := range all.List {
-		if slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(r.Name, p) }) {
-			out.List = append(out.List, r)
-		}
-	}
-	return out
-}

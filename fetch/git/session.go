@@ -179,12 +179,12 @@ func (s *session) refs(ctx context.Context, prefixes []string) (*fetch.Refs, err
 	if errors.Is(err, errV0Listing) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return selectRefs(s.known.refs, prefixes), nil
+		return s.known.refs.Select(prefixes...), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return selectRefs(out, prefixes), nil // a prefix is only a wish to the server
+	return out.Select(prefixes...), nil // a prefix is only a wish to the server
 }
 
 // errFormat says that a commit's id is of another length than the repository's.
