@@ -8,9 +8,11 @@
 package inspect
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
@@ -24,8 +26,8 @@ import (
 	"github.com/skillpm/skillpm/skill/parse"
 )
 
-// Inspection is the contract of one skill. The fields are in the order of their
-// JSON names; each is there in every document.
+// Inspection is the contract of one skill. Every field but parents is there in
+// every document.
 type Inspection struct {
 	Chain       *Chain            `json:"chain"` // null if the skill orders no others
 	Contract    *Contract         `json:"contract"`
@@ -38,6 +40,33 @@ type Inspection struct {
 	Size        Size              `json:"size"`
 	Tokens      Tokens            `json:"tokens"`
 	Training    *Training         `json:"training"`
+}
+
+// MarshalJSON writes every object's keys in the order of their bytes, nested
+// ones too, and no HTML escapes.
+func (in *Inspection) MarshalJSON() ([]byte, error) {
+	type plain Inspection
+	text, err := encode((*plain)(in))
+	if err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var sorted any // maps, which encoding/json sorts
+	if err := decoder.Decode(&sorted); err != nil {
+		return nil, err
+	}
+	return encode(sorted)
+}
+
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
 
 // Contract is what SKILL.md says; null if it cannot be read.

@@ -1,0 +1,38 @@
+package parse
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/skillpm/skillpm/skill"
+)
+
+// Scaffold returns the SKILL.md of a new skill. It validates clean, so that an
+// author begins from a good state; what is to be filled in is marked in the body
+// and in the description.
+func Scaffold(name skill.Name) []byte {
+	title := strings.ReplaceAll(string(name), "-", " ")
+	title = strings.ToUpper(title[:1]) + title[1:]
+	return fmt.Appendf(nil, scaffold, name, title)
+}
+
+const scaffold = `---
+name: %s
+description: "Says what this skill does. Use when the user asks for it; name the words and files that should trigger it."
+---
+
+# %s
+
+Write here what an agent must know to do the task, step by step.
+
+## Steps
+
+1. Look at what is there.
+2. Do the work.
+3. Check the result.
+
+## When it goes wrong
+
+Say how a failure looks and what to do then. Long detail belongs into files
+under references/, programs under scripts/, templates under assets/.
+`
