@@ -1,0 +1,105 @@
+package agents
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func ids(list []Agent) []string {
+	var out []string
+	for _, a := range list {
+		out = append(out, a.ID)
+	}
+	return out
+}
+
+func TestTable(t *testing.T) {
+	all := All()
+	if len(all) != 79 {
+		t.Errorf("%d agents", len(all))
+	}
+	if !slices.IsSorted(ids(all)) {
+		t.Error("not sorted by id, which Get relies on")
+	}
+	for _, a := range all {
+		for _, dir := range append([]string{a.ProjectDir}, a.AlsoProject...) {
+			if !filepath.IsLocal(dir) || filepath.ToSlash(filepath.Clean(dir)) != dir || strings.ContainsAny(dir, "`\\ ") {
+				t.Errorf("%s: project directory %q", a.ID, dir)
+			}
+		}
+		for _, dir := range append([]string{a.UserDir}, a.AlsoUser...) {
+			if dir != "" && (!strings.HasPrefix(dir, "~/") || strings.ContainsAny(dir, "`\\ ") || strings.HasSuffix(dir, "/")) {
+				t.Errorf("%s: user directory %q", a.ID, dir)
+			}
+		}
+		if a.Name == "" || (a.env == "") != (a.envBase == "") {
+			t.Errorf("%s: incomplete: %+v", a.ID, a)
+		}
+	}
+	if n := len(Reading(".agents/skills")); n != 24 {
+		t.Errorf("%d agents share .agents/skills", n)
+	}
+}
+
+func TestUserPath(t *testing.T) {
+	home := filepath.Join(string(filepath.Separator), "home", "me")
+	env := map[string]string{"CLAUDE_CONFIG_DIR": "/etc/claude", "XDG_CONFIG_HOME": "/cfg", "VIBE_HOME": "relative", "CODEX_HOME": "/codex"}
+	tests := []struct{ id, want string }{
+		{"claude-code", "/etc/claude/skills"},
+		{"goose", "/cfg/goose/skills"},
+		{"mistral-vibe", "/home/me/.vibe/skills"}, // a relative override is none
+		{"codex", "/home/me/.agents/skills"},      // CODEX_HOME moves only what it stands for
+		{"cursor", "/home/me/.cursor/skills"},
+		{"eve", ""},
+	}
+	for _, tt := range tests {
+		a, ok := Get(tt.id)
+		if !ok {
+			t.Fatal(tt.id)
+		}
+		got, has := a.UserPath(home, func(k string) string { return env[k] })
+		if filepath.ToSlash(got) != tt.want || has != (tt.want != "") {
+			t.Errorf("%s: %q, want %q", tt.id, got, tt.want)
+		}
+	}
+	codex, _ := Get("codex")
+	if got := codex.UserPaths(home, func(k string) string { return env[k] }); !cmp.Equal(got, []string{"/home/me/.agents/skills", "/codex/skills"}) {
+		t.Errorf("codex reads %v", got)
+	}
+	if _, ok := Get("nosuch"); ok {
+		t.Error("found an agent that is not there")
+	}
+}
+
+func TestDetect(t *testing.T) {
+	none := func(string) string { return "" }
+	exists := func(paths ...string) func(string) bool {
+		return func(p string) bool { return slices.Contains(paths, filepath.ToSlash(p)) }
+	}
+	if got := ids(Detect("/p", "/h", none, exists("/p/CLAUDE.md", "/h/.codex", "/p/.cursor"))); !cmp.Equal(got, []string{"claude-code", "cursor"}) {
+		t.Errorf("the project's signs win: %v", got)
+	}
+	if got := ids(Detect("/p", "/h", none, exists("/h/.codex"))); !cmp.Equal(got, []string{"codex"}) {
+		t.Errorf("the user's signs: %v", got)
+	}
+	env := func(k string) string { return map[string]string{"CODEX_HOME": "/x"}[k] }
+	if got := ids(Detect("/p", "/h", env, exists("/x"))); !cmp.Equal(got, []string{"codex"}) {
+		t.Errorf("a moved home: %v", got)
+	}
+	if got := Detect("/p", "/h", none, exists()); got != nil {
+		t.Errorf("found %v in nothing", ids(got))
+	}
+}
+
+func TestSimilar(t *testing.T) {
+	if got := Similar("claude"); !cmp.Equal(got, []string{"claude-code"}) {
+		t.Error(got)
+	}
+	if got := Similar("Zed"); !slices.Contains(got, "zed") {
+		t.Error(got)
+	}
+}
