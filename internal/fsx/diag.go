@@ -2,17 +2,20 @@ package fsx
 
 import (
 	"errors"
+	"io/fs"
+	"os"
+	"syscall"
 
 	"github.com/skillpm/skillpm/internal/diag"
 )
 
 // Diag turns an error of the file system into a finding: disk_full,
 // permission_denied or, for every other, disk_failed. doing says what was being
-// done, lower case, such as "install `pdf`". nil stays nil, and an error that
-// already is a finding stays as it is.
+// done, lower case, such as "install `pdf`". Whatever is no error of the file
+// system, findings and nil among them, stays as it is.
 func Diag(err error, doing string) error {
-	if err == nil {
-		return nil
+	if err == nil || !ofFileSystem(err) {
+		return err
 	}
 	if _, ok := errors.AsType[*diag.Error](err); ok {
 		return err
@@ -20,12 +23,23 @@ func Diag(err error, doing string) error {
 	switch {
 	case isDiskFull(err):
 		return diag.New(diag.DiskFull, "%s: the disk is full", doing).WithCause(err).
-			WithHint("free some space and run the command again; nothing was changed")
+			WithHint("free some space and run the command again")
 	case isDenied(err):
 		return diag.New(diag.PermissionDenied, "%s: not allowed to", doing).WithCause(err).
 			WithHint("check who owns the directory and whether it is mounted read-only")
 	}
 	return diag.New(diag.DiskFailed, "%s: the file system refused", doing).WithCause(err)
+}
+
+func ofFileSystem(err error) bool {
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[*os.LinkError](err); ok {
+		return true
+	}
+	_, ok := errors.AsType[syscall.Errno](err)
+	return ok
 }
 
 // IsCrossDevice reports whether a rename or link failed because the two places

@@ -77,6 +77,24 @@ func (r *Root) WriteFile(p string, data []byte, perm fs.FileMode) error {
 	return f.Close()
 }
 
+// WriteSynced makes the new file p with data and exactly the permission bits
+// perm, and brings the content, not the name, to the disk.
+func (r *Root) WriteSynced(p string, data []byte, perm fs.FileMode) error {
+	f, err := r.Create(p, perm)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(data); err != nil {
+		f.Close()
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}
+
 // TemporaryName returns the name under which WriteAtomic prepares the file p. It
 // is always the same, so that the next run under the same lock finds and removes
 // what a killed one left.

@@ -151,3 +151,23 @@ func (d *FS) WriteAtomic(path string, data []byte, perm fs.FileMode) error {
 	defer root.Close()
 	return root.WriteAtomic(filepath.Base(path), data, perm)
 }
+
+// Remove removes the file at an absolute path.
+func (d *FS) Remove(path string) error {
+	root, err := d.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return root.Remove(filepath.Base(path))
+}
+
+// SyncDir brings the names in the directory at an absolute path to the disk.
+func (d *FS) SyncDir(path string) error {
+	root, err := d.OpenRoot(path)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return root.SyncDir(".")
+}

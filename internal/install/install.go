@@ -1,8 +1,10 @@
 package install
 
 import (
-	"context"
+	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/skillpm/skillpm/internal/diag"
@@ -12,8 +14,8 @@ import (
 
 // Layout says where a project's, or the user's, files are.
 type Layout struct {
-	// Root is an absolute directory below which every target, path skill and
-	// State lie: the project, or the home directory for -g.
+	// Root is an absolute directory below which every target and State lie: the
+	// project, or the home directory for -g.
 	Root string
 	// State is the slash path below Root of the private directory that holds
 	// receipt, journal, lock file and staging: ".skillpm" in a project. It must
@@ -43,8 +45,8 @@ type Item struct {
 	Digest skill.Digest
 	// Bundle is the hash of the signature file the lock pins, or empty.
 	Bundle skill.Digest
-	// Path is a path skill's directory as a slash path below Layout.Root (or an
-	// absolute path in the same git work tree); empty for every other skill.
+	// Path is a path skill's directory: a slash path from Layout.Root, which may
+	// climb with "..", or an absolute path; empty for every other skill.
 	Path string
 	// Transitive marks a skill that the root does not require itself.
 	Transitive bool
@@ -87,26 +89,32 @@ type Store interface {
 type Options struct {
 	FS    *fsx.FS // nil is the real disk without faults
 	Store Store
-	// Wait bounds waiting for another run; 0 means DefaultWait.
+	// Limits bound the directories that are hashed; zero means skill.DefaultLimits.
+	Limits skill.Limits
+	// Wait bounds waiting for another run; 0 means DefaultWait, less than 0 tries once.
 	Wait time.Duration
 	// Announce is called once, after 300 ms of waiting, with a message that says
 	// who is waited for. nil announces nothing.
 	Announce func(message string)
 	// Note receives notes and warnings as they are met. nil drops them.
 	Note func(*diag.Error)
-	// Progress is called after every staged skill; done counts up to total.
+	// Progress is called after every staged skill, never twice at once; done
+	// counts up to total. nil is silent.
 	Progress func(done, total int)
+	// Now is the clock of the receipt; nil means time.Now.
+	Now func() time.Time
 }
 
-// DefaultWait is how long a run waits for another that holds the project.
+// DefaultWait is how long a run waits for another that holds the project: longer
+// than any install over a slow line should take, shorter than a CI job's limit.
 const DefaultWait = 2 * time.Minute
 
 // Counters count what a run did, so that tests can assert what the fast paths
 // must not do.
 type Counters struct {
 	Stats  int64 // directory entries looked at
-	Hashed int64 // files whose content was hashed
-	Copied int64 // files written
+	Hashed int64 // files whose content was hashed on disk
+	Copied int64 // files written into skills
 }
 
 // FileChange is one project file a transaction writes after the skills.
@@ -117,46 +125,54 @@ type FileChange struct {
 	Perm os.FileMode
 }
 
-// DamagedError reports trees that the store lost or that did not match their
-// digest. They were thrown away and nothing was changed: fetch them and apply
-// again.
+// DamagedError reports trees and bundles that the store lacks, or that did not
+// match their digest and were thrown away. Nothing was changed: fetch them and
+// apply again.
 type DamagedError struct {
 	Trees   []skill.Digest // sorted
 	Bundles []skill.Digest // sorted
 }
 
-// Session is a run that holds the project's lock. Not safe for concurrent use.
-type Session struct{ session }
-
-// Begin waits for the project's lock, finishes or undoes a killed run, and
-// clears what dead runs left. Errors: project_locked, receipt_version,
-// manifest_foreign (the private directory belongs to another tool),
-// install_conflict (a killed run's places were changed since), disk_full,
-// permission_denied. Close must be called.
-func Begin(ctx context.Context, layout Layout, opt Options) (*Session, error) {
-	return begin(ctx, layout, opt)
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("%d trees and %d signatures are not in the cache, or were damaged there", len(e.Trees), len(e.Bundles))
 }
 
-// Plan looks at the disk and says what Apply would do. It writes nothing.
-func (s *Session) Plan(ctx context.Context, want Desired) (*Plan, error) { return s.plan(ctx, want) }
-
-// Apply does what p says and then writes files, as one transaction: after an
-// error, or a kill and the next Begin, everything is as before or everything is
-// new. Conflicts in p are returned as findings before anything is touched. A
-// *DamagedError means: fetch, then Apply again.
-func (s *Session) Apply(ctx context.Context, p *Plan, files ...FileChange) (*Result, error) {
-	return s.apply(ctx, p, files)
+// check refuses keys that no path may hold and pairs that one directory could
+// not tell apart. Locks are edited by hand, so what comes in is not believed.
+func (w *Desired) check() error {
+	var faults diag.List
+	seen := map[string]skill.Key{}
+	for _, item := range w.Items {
+		if _, err := skill.ParseKey(string(item.Key)); err != nil {
+			faults = append(faults, diag.All(err)...)
+			continue
+		}
+		if old, ok := seen[item.Key.Fold()]; ok {
+			faults = append(faults, diag.New(diag.NameCollision, "`%s` and `%s` are one directory where case is ignored", old, item.Key).
+				WithHint("give one of them another key with `skillpm add --as`"))
+		}
+		seen[item.Key.Fold()] = item.Key
+		if item.Path == "" {
+			if _, err := skill.ParseDigest(string(item.Digest)); err != nil {
+				faults = append(faults, diag.All(err)...)
+			}
+		}
+	}
+	switch w.Link {
+	case LinkDefault, LinkCopy, LinkHardlink, LinkSymlink:
+	default:
+		faults = append(faults, diag.New(diag.ManifestInvalid, "`[install] link` is copy, hardlink or symlink, not `%s`", w.Link))
+	}
+	if len(w.Targets) == 0 && len(w.Items) > 0 {
+		faults = append(faults, diag.New(diag.ManifestInvalid, "no target to install into"))
+	}
+	return faults.Err()
 }
 
-// Counters returns what the session did so far.
-func (s *Session) Counters() Counters { return s.counters() }
-
-// Close releases the lock.
-func (s *Session) Close() error { return s.close() }
-
-// Preview is Plan without the lock, for --dry-run and the no-op path: if the
-// plan's NoOp is true there is nothing to lock, recover or write. It opens no
-// network and no index, and hashes only what the receipt does not vouch for.
-func Preview(ctx context.Context, layout Layout, opt Options, want Desired) (*Plan, error) {
-	return preview(ctx, layout, opt, want)
+// sortedItems returns the items by key, so that no order of a map or a file
+// reaches the disk.
+func (w *Desired) sortedItems() []Item {
+	items := slices.Clone(w.Items)
+	slices.SortFunc(items, func(a, b Item) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	return items
 }

@@ -1,6 +1,8 @@
 package install
 
 import (
+	"slices"
+
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/skill"
 )
@@ -37,19 +39,20 @@ type Action struct {
 	Key  skill.Key    `json:"key"`
 	Dir  string       `json:"target"` // slash path of the target below the root
 	Mode Mode         `json:"mode,omitempty"`
-	From skill.Digest `json:"from,omitempty"` // what is there, where it was looked at
+	From skill.Digest `json:"from,omitempty"` // what is there, where it is a tree
 	To   skill.Digest `json:"to,omitempty"`
 	// Why is a short reason, for conflicts and people.
 	Why string `json:"why,omitempty"`
 
-	item   *Item
-	link   string // text of the wanted link
-	seen   seen
-	forced bool
+	want placement
+	seen seen
 }
 
 // Path returns the slash path of the place below the root.
 func (a Action) Path() string { return a.Dir + "/" + string(a.Key) }
+
+// writes reports whether the action puts something at its place.
+func (a Action) writes() bool { return a.Kind == Create || a.Kind == Replace }
 
 // Plan is what an install would do, ordered by target and key.
 type Plan struct {
@@ -57,18 +60,49 @@ type Plan struct {
 	// Pending says that a killed run is to be finished first.
 	Pending bool `json:"pending,omitempty"`
 
-	planState
+	owner *site // the session's; nil for a preview
+	view  *view
+	next  *receipt // what the receipt will say
 }
 
-// NoOp reports whether disk and receipt are already as wanted.
-func (p *Plan) NoOp() bool { return p.noOp() }
+// NoOp reports whether disk and receipt are already as wanted, so that there is
+// nothing to lock or to write.
+func (p *Plan) NoOp() bool {
+	for _, a := range p.Actions {
+		if a.Kind != Keep && a.Kind != Unmanaged {
+			return false
+		}
+	}
+	return !p.Pending && p.next.sameBut(p.view.receipt)
+}
 
 // Conflicts returns the conflicts as findings, nil if there are none.
-func (p *Plan) Conflicts() diag.List { return p.conflicts() }
+func (p *Plan) Conflicts() diag.List {
+	var list diag.List
+	for _, a := range p.Of(Conflict) {
+		e := diag.New(diag.InstallConflict, "`%s` is in the way: %s", a.Path(), a.Why)
+		if a.From != "" && a.seen.kind == seenDir {
+			e = e.WithHint("`skillpm diff %s` shows the change; move it away, or give it up with --force", a.Key)
+		} else {
+			e = e.WithHint("move it away, or give it up with --force")
+		}
+		list = append(list, e)
+	}
+	return list
+}
 
-// Missing returns the digests whose trees Apply will need from the store,
-// sorted and without doubles.
-func (p *Plan) Missing() []skill.Digest { return p.missing() }
+// Missing returns the digests whose trees Apply needs from the store, sorted and
+// without doubles. Whether the store has them is not asked.
+func (p *Plan) Missing() []skill.Digest {
+	var list []skill.Digest
+	for _, a := range p.Actions {
+		if a.writes() && a.Mode != ModeLink && a.want.item.Path == "" {
+			list = append(list, a.To)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
 
 // Of returns the actions of one kind, in order.
 func (p *Plan) Of(kind Kind) []Action {
@@ -83,6 +117,8 @@ func (p *Plan) Of(kind Kind) []Action {
 
 // Result says what Apply did.
 type Result struct {
-	Created, Replaced, Removed, Kept, Adopted []skill.Key     // sorted, each key once, by its strongest action
-	Modes                                     map[string]Mode // by place, what was used
+	// Sorted; each key once, under the strongest action one of its places had.
+	Created, Replaced, Removed, Adopted, Kept []skill.Key
+	// Modes says what was used, by place.
+	Modes map[string]Mode
 }
