@@ -25,7 +25,9 @@ func TestKeylessIdentity(t *testing.T) {
 		{"wrong workflow", with(func(w *workflow) { w.identity = strings.Replace(w.identity, "release.yml", "pr.yml", 1) }), "signature_identity_mismatch"},
 		{"fork runs the same workflow", with(func(w *workflow) { w.repo = "https://github.com/mallory/skills" }), "signature_extension_mismatch"},
 		{"fork under its own name", with(func(w *workflow) { w.identity = strings.Replace(w.identity, "acme/", "mallory/", 1) }), "signature_identity_mismatch"},
-		{"look-alike host", with(func(w *workflow) { w.identity = strings.Replace(w.identity, "github.com", "github.com.evil.example", 1) }), "signature_identity_mismatch"},
+		{"look-alike host", with(func(w *workflow) {
+			w.identity = strings.Replace(w.identity, "github.com", "github.com.evil.example", 1)
+		}), "signature_identity_mismatch"},
 		{"identity with the right one inside", with(func(w *workflow) { w.identity = "https://evil.example/?" + w.identity }), "signature_identity_mismatch"},
 		{"self-hosted runner", with(func(w *workflow) { w.runner = "self-hosted" }), "signature_extension_mismatch"},
 		{"runner not said", with(func(w *workflow) { w.runner = "" }), "signature_extension_mismatch"},
