@@ -160,8 +160,10 @@ func TestPackBudget(t *testing.T) {
 			}
 		}
 	}
-	if _, err := derive.Pack(nil, derive.PackOptions{Budget: -1}); err == nil {
-		t.Error("a negative budget was accepted")
+	for _, budget := range []int{-1, derive.MaxPackBudget + 1} {
+		if _, err := derive.Pack(nil, derive.PackOptions{Budget: budget}); skill.CodeOf(err) != "usage" {
+			t.Errorf("a budget of %d gives %v", budget, err)
+		}
 	}
 }
 
@@ -246,6 +248,20 @@ func TestBounds(t *testing.T) {
 	s.Read = nil
 	if _, err := derive.Resources(s); err != nil {
 		t.Errorf("without Read: %v", err)
+	}
+}
+
+// Quotes are spelled as Python's html.escape does, and the empty catalogue has
+// its two lines: these are the bytes of skills-ref.
+func TestPromptXML(t *testing.T) {
+	if got, want := derive.PromptXML(nil), "<available_skills>\n</available_skills>"; got != want {
+		t.Errorf("empty catalogue: %q", got)
+	}
+	got := derive.PromptXML([]derive.PromptEntry{{Name: `a"b`, Description: `it's <b>&#34;</b>`, Location: "/x/it's/SKILL.md"}})
+	want := "<available_skills>\n<skill>\n<name>\na&quot;b\n</name>\n<description>\nit&#x27;s &lt;b&gt;&amp;#34;&lt;/b&gt;\n</description>\n" +
+		"<location>\n/x/it&#x27;s/SKILL.md\n</location>\n</skill>\n</available_skills>"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

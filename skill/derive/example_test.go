@@ -7,6 +7,7 @@ import (
 
 	"github.com/skillpm/skillpm/skill"
 	"github.com/skillpm/skillpm/skill/derive"
+	"github.com/skillpm/skillpm/skill/parse"
 )
 
 const front = `---
@@ -45,6 +46,20 @@ func pdf() *derive.Skill {
 		Text: []byte(front + body), BodyStart: len(front), Tree: tree,
 		Read: func(path string) ([]byte, error) { return []byte(content[path]), nil },
 	}
+}
+
+// Of takes what skill/parse read; the tree and the bytes come from wherever the
+// runtime keeps its skills.
+func ExampleOf() {
+	text := []byte(front + body)
+	parsed, findings := parse.Read(text, parse.Options{Dir: "pdf"})
+	if parsed == nil {
+		panic(findings)
+	}
+	s := derive.Of(parsed, text, pdf().Tree, pdf().Read)
+	counts := derive.CountTokens(s)
+	fmt.Println(s.Name, counts.Metadata, counts.Body)
+	// Output: pdf 10 38
 }
 
 func ExampleNewCard() {
@@ -139,4 +154,56 @@ func ExampleClever() {
 	//     name: "pdf"
 	//     source_tag: agent_skill
 	//     digest: sha256:…
+}
+
+func ExampleAgently() {
+	files, err := derive.Agently(pdf(), derive.Origin{Type: "git", URL: "https://github.com/acme/skills", Ref: "v1.2.0"})
+	if err != nil {
+		panic(err)
+	}
+	for _, f := range files {
+		fmt.Println(f.Path)
+	}
+	// Output:
+	// checksums.json
+	// decision_card.json
+	// install.json
+	// resource_index.json
+}
+
+func ExampleChock() {
+	data, err := derive.Chock([]derive.LayerSkills{
+		{Layer: derive.LayerProject, Path: ".agents/skills", Skills: []derive.Installed{
+			{Name: "drill", Description: "Trains.", Path: ".agents/skills/drill", TrainingMode: "trainable"},
+		}},
+	})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Print(string(data))
+	// Output:
+	// {
+	//   "schema": "skillpm.chock.v1",
+	//   "layers": [
+	//     {
+	//       "layer": "project",
+	//       "path": ".agents/skills",
+	//       "action": "skill.read.project",
+	//       "default": "ask",
+	//       "skills": [
+	//         {
+	//           "name": "drill",
+	//           "description": "Trains.",
+	//           "path": ".agents/skills/drill",
+	//           "prompt": false
+	//         }
+	//       ]
+	//     }
+	//   ]
+	// }
+}
+
+func ExampleLockedTokens() {
+	fmt.Printf("%+v\n", derive.LockedTokens("pdf", "Reads PDF files.", 4812, 21034))
+	// Output: {Metadata:5 Body:1203 Resources:5259}
 }

@@ -123,14 +123,17 @@ type PackDiagnostic struct {
 // Pack builds a context pack of skills, in their order. Each skill may use an
 // equal share of what is left of the budget, its guidance first; what it does
 // not use goes to those after it. Texts are cut at the end of a line where that
-// loses less than half, else at a code point. Errors are those of Read and of
-// an impossible budget.
+// loses less than half, else at a code point. Errors are those of Read, and a
+// *skill.Error with code usage for an impossible budget.
 func Pack(skills []*Skill, opt PackOptions) (*ContextPack, error) {
 	if opt.Budget == 0 {
 		opt.Budget = DefaultPackBudget
 	}
 	if opt.Budget < 0 || opt.Budget > MaxPackBudget {
-		return nil, fmt.Errorf("a budget is 1 to %d characters, found %d", MaxPackBudget, opt.Budget)
+		return nil, &skill.Error{
+			Code: "usage", Offset: -1,
+			Message: fmt.Sprintf("a budget is 1 to %d characters, found %d", MaxPackBudget, opt.Budget),
+		}
 	}
 	p := &packer{opt: opt, terms: terms(opt.Task + " " + opt.Intent), pack: &ContextPack{
 		Schema: PackSchema, SchemaVersion: PackSchema,

@@ -162,3 +162,14 @@ func CountTokens(s *Skill) TokenCounts {
 	}
 	return c
 }
+
+// LockedTokens estimates the three tiers from what a lock records, opening
+// nothing: description as text, body and resources by their sizes in bytes.
+// Resources then count files that are no text, too.
+func LockedTokens(name, description string, bodySize, resourceSize int64) TokenCounts {
+	return TokenCounts{
+		Metadata:  Tokens([]byte(name)) + Tokens([]byte(description)),
+		Body:      TokensOfSize(bodySize),
+		Resources: TokensOfSize(resourceSize),
+	}
+}
