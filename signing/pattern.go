@@ -69,7 +69,7 @@ func newIdentityRegexp(text string) (*regexp.Regexp, error) {
 	}
 	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
-		return nil, fmt.Errorf("`%s` is no RE2 pattern: %w", text, err)
+		return nil, fmt.Errorf("`%s` is no RE2 pattern: %s", text, strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	if !strings.HasPrefix(text, "^") || !endsAnchored(text) {
 		return nil, fmt.Errorf("`%s` is not anchored: it must begin with ^ and end with $, or any identity that contains it would match", text)

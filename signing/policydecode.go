@@ -47,7 +47,8 @@ func (d *decoder) fields(n *node, what string, read map[string]func(*node)) {
 			known = append(known, k)
 		}
 		slices.Sort(known)
-		d.fault(v, "%s has no key `%s`", what, key).WithHint("known here: %s", strings.Join(known, ", "))
+		e := d.fault(v, "%s has no key `%s`", what, quote(key)).WithHint("known here: %s", strings.Join(known, ", "))
+		e.Line, e.Column = v.key.line, v.key.col
 	}
 }
 

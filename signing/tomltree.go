@@ -20,10 +20,13 @@ type node struct {
 	at    map[string]*node
 	line  int
 	col   int
+	key   struct{ line, col int } // of the key that holds it
 }
 
 func newTable(line, col int) *node {
-	return &node{kind: unstable.InlineTable, at: map[string]*node{}, line: line, col: col}
+	n := &node{kind: unstable.InlineTable, at: map[string]*node{}, line: line, col: col}
+	n.key.line, n.key.col = line, col
+	return n
 }
 
 func (n *node) child(key string) *node { return n.at[key] }
@@ -131,7 +134,9 @@ func lastTable(n *node) *node {
 
 func (w *treeWalk) keyValue(table *node, e *unstable.Node) {
 	parent, key, line, col := w.descend(table, e.Key())
-	parent.set(key, w.value(e.Value(), line, col))
+	v := w.value(e.Value(), line, col)
+	v.key.line, v.key.col = line, col
+	parent.set(key, v)
 }
 
 // value copies a value; line and col are its key's, for values without a place.
