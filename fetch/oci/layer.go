@@ -99,8 +99,20 @@ func readLayer(ctx context.Context, r io.Reader, limits skill.Limits, sink func(
 		return nil, malformed("the layer is not gzip: %w", err)
 	}
 	zip.Multistream(false)
-	inflated := &bounded{r: zip, left: limits.Bytes + int64(limits.Files+1)*headerBytes + trailerBytes}
-	l := layerReader{archive: tar.NewReader(inflated), limits: limits, sink: sink}
+	tree, err := readArchive(ctx, zip, limits, sink)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := packed.ReadByte(); err != io.EOF {
+		return nil, malformed("data follows the end of the layer")
+	}
+	return tree, nil
+}
+
+// readArchive is readLayer of an archive that is inflated already.
+func readArchive(ctx context.Context, r io.Reader, limits skill.Limits, sink func(skill.File, []byte) error) (*skill.Tree, error) {
+	r = &bounded{r: r, left: limits.Bytes + int64(limits.Files+1)*headerBytes + trailerBytes}
+	l := layerReader{archive: tar.NewReader(r), limits: limits, sink: sink}
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -113,11 +125,8 @@ func readLayer(ctx context.Context, r io.Reader, limits skill.Limits, sink func(
 			return nil, err
 		}
 	}
-	if err := readTrailer(inflated); err != nil {
+	if err := readTrailer(r); err != nil {
 		return nil, err
-	}
-	if _, err := packed.ReadByte(); err != io.EOF {
-		return nil, malformed("data follows the end of the layer")
 	}
 	tree, err := skill.NewTree(l.files, limits)
 	if err != nil {

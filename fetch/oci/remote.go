@@ -2,6 +2,7 @@ package oci
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -136,5 +137,15 @@ func (s registryStore) deleteTag(ctx context.Context, tag string) error {
 	if err != nil {
 		return err
 	}
-	return s.Delete(ctx, desc)
+	if err := s.Delete(ctx, desc); err != nil {
+		return err
+	}
+	// A manifest's tags go with it, says the distribution specification; not
+	// every registry does that, and a silent no would look like success.
+	if _, err := s.Resolve(ctx, tag); err == nil {
+		return errTagKept
+	}
+	return nil
 }
+
+var errTagKept = errors.New("the registry deleted the manifest and kept its tag")
