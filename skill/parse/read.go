@@ -40,7 +40,8 @@ func Read(data []byte, opt Options) (*Skill, diag.List) {
 		skill:    &Skill{File: opt.File},
 	}
 	if opt.File != FileName {
-		r.problem(diag.SkillFileCase, Position{}, "found `%s`; most loaders look for `%s` alone", opt.File, FileName)
+		e := r.problem(diag.SkillFileCase, Position{}, "found `%s`; most loaders look for `%s` alone", opt.File, FileName)
+		e.Severity = diag.SeverityWarning
 	}
 	if !r.readLenient(data) {
 		return nil, r.list

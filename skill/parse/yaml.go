@@ -87,6 +87,9 @@ func yamlError(err error, front []byte, line int) *diag.Error {
 	if strings.HasPrefix(message, "expected single document") {
 		out.Message = "not one YAML document: a line `---` or `...` inside the frontmatter begins another"
 	}
+	if n := conflictLine(front); n > 0 {
+		return out.At("", n+line-1, 1).WithHint("resolve the merge first: the lines <<<<<<<, ======= and >>>>>>> are git's")
+	}
 	if fixed, lines := quoteValues(front); len(lines) > 0 {
 		if _, err := load(fixed); err == nil {
 			q := lines[0]
@@ -103,6 +106,16 @@ func yamlError(err error, front []byte, line int) *diag.Error {
 		out.Message = "a tab in the indentation; YAML takes blanks only"
 	}
 	return out
+}
+
+// conflictLine returns the line of a merge conflict's first marker, 0 for none.
+func conflictLine(front []byte) int {
+	for i, l := range strings.Split(string(front), "\n") {
+		if strings.HasPrefix(l, "<<<<<<< ") {
+			return i + 1
+		}
+	}
+	return 0
 }
 
 func hasTabIndent(front []byte, line int) bool {
