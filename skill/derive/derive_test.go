@@ -15,6 +15,7 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/skillpm/skillpm/skill"
 	"github.com/skillpm/skillpm/skill/derive"
@@ -262,6 +263,28 @@ func TestPromptXML(t *testing.T) {
 		"<location>\n/x/it&#x27;s/SKILL.md\n</location>\n</skill>\n</available_skills>"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Text from outside reaches no terminal and no reader as anything but text.
+func TestHostileText(t *testing.T) {
+	hostile := "a\x1b[31m\x00\x7f\u009b\ufeff\u2028\n- b: c"
+	xml := derive.PromptXML([]derive.PromptEntry{{Name: hostile, Description: hostile, Location: hostile}})
+	if strings.ContainsAny(xml, "\x1b\x00\x7f\u009b") {
+		t.Errorf("control characters in %q", xml)
+	}
+	data, err := derive.Clever([]derive.Installed{{Name: hostile, Path: hostile}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var document struct {
+		Skills []struct{ Path, Name string } `yaml:"agent_skills"`
+	}
+	if err := yaml.Unmarshal(data, &document); err != nil {
+		t.Fatal(err)
+	}
+	if len(document.Skills) != 1 || document.Skills[0].Name != hostile || document.Skills[0].Path != hostile {
+		t.Errorf("%s reads back as %q", data, document)
 	}
 }
 

@@ -45,10 +45,19 @@ func Clever(skills []Installed) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// quote returns s as a JSON string on one line.
+// quote returns s as a JSON string on one line that YAML reads alike: what YAML
+// calls not printable and JSON leaves bare is escaped, too.
 func quote(s string) (string, error) {
 	data, err := marshal(s)
-	return strings.TrimSuffix(string(data), "\n"), err
+	var b strings.Builder
+	for _, r := range strings.TrimSuffix(string(data), "\n") {
+		if r >= 0x7f && r < 0xa0 || r == 0xfeff {
+			fmt.Fprintf(&b, `\u%04x`, r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String(), err
 }
 
 // Layer is who wrote a set of skills, which decides what reading one needs.
