@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +12,7 @@ import (
 
 // cycle refuses skills that require each other (S11): the first circle that a
 // walk from the root meets, requirements and chain members together.
-func (s *session) cycle(r *answer) *Failure {
+func (s *session) cycle(r *answer) error {
 	g := s.graphOf(r)
 	path, start := g.firstCycle(s.in.RootName)
 	if path == nil {
@@ -48,7 +49,14 @@ func (s *session) cycle(r *answer) *Failure {
 	}
 	slices.Sort(f.Culprits)
 	f.Culprits = slices.Compact(f.Culprits)
-	f.Hint = s.cycleHint(path, start)
+	hint, err := s.cycleHint(path, start)
+	if errors.Is(err, errNeed) {
+		return s.need.tidy()
+	}
+	if err != nil {
+		return err
+	}
+	f.Hint = hint
 	return f
 }
 
@@ -67,59 +75,89 @@ func cycleLine(path Path, start int) string {
 }
 
 // cycleHint looks for a member of the circle with an older version that does not
-// require the next one, from the closing edge backwards. It knows only what the
-// search has asked for.
-func (s *session) cycleHint(path Path, start int) string {
-	for i := len(path) - 2; i >= start; i-- {
+// require the next one, from the closing edge backwards, and makes sure that
+// choosing it would solve the problem. It may need facts (errNeed).
+func (s *session) cycleHint(path Path, start int) (string, error) {
+	for i := len(path) - 2; i >= start && !s.in.Frozen; i-- {
 		name, next := skill.Key(path[i].Name), skill.Key(path[i+1].Name)
-		l := s.lists[name]
-		if l == nil || name == next && i > start {
+		if name == s.in.RootName {
 			continue
 		}
-		free := s.versionsWithout(l, path[i], next)
-		if free != "" {
-			return fmt.Sprintf("%s %s does not require %s: [overrides] %s = %q", name, free, next, name, free)
+		below, err := s.withoutEdge(path[i], next)
+		if err != nil {
+			return "", err
+		}
+		if below == "" {
+			continue
+		}
+		works, err := s.solvedBy(Override{Name: name, Range: below})
+		if err != nil {
+			return "", err
+		}
+		if works {
+			return fmt.Sprintf("%s %s does not require %s: [overrides] %s = %q", name, below, next, name, below), nil
 		}
 	}
 	last := path[len(path)-2]
-	return fmt.Sprintf("one of the requirements has to go: ask the author of %s, or drop %s from skills.toml", last.Name, path[min(1, len(path)-1)].Name)
+	if len(path) == 2 || last.Source == "" {
+		return "one of these requirements has to go", nil
+	}
+	return fmt.Sprintf("one of these requirements has to go: tell the author of %s, or drop %s from skills.toml", last.Name, path[1].Name), nil
 }
 
-// versionsWithout returns "<X" if the candidates below X, the version in the
-// circle, are known not to require next, as far as they were asked for and at
-// least one was; else "".
-func (s *session) versionsWithout(l *list, step Step, next skill.Key) string {
+// withoutEdge returns "<X" if the newest version of step's skill that does not
+// require next lies just below X and among the next few versions, else "".
+func (s *session) withoutEdge(step Step, next skill.Key) (string, error) {
+	l := s.listOf(skill.Key(step.Name))
+	if l == nil {
+		return "", errNeed
+	}
 	at := slices.IndexFunc(l.cands, func(c Candidate) bool {
 		return c.Version.String() == step.Version && c.Source == step.Source
 	})
-	if at < 0 || l.cands[at].Version.IsZero() || l.cands[at].Version.IsPseudo() {
-		return ""
+	if at < 0 || l.cands[at].Local || l.cands[at].Version.IsPseudo() {
+		return "", nil
 	}
-	for i := at + 1; i < len(l.cands); i++ {
+	above, missing, seen := l.cands[at].Version, false, 0
+	for i := at + 1; i < len(l.cands) && seen < batch; i++ {
 		c := l.cands[i]
 		if l.unusable(i) || l.blocked[i] != "" || c.Source != step.Source || c.Version.Prerelease() != "" {
 			continue
 		}
+		seen++
 		edges, unreadable, offline, ok := s.requirementsOf(c)
-		if !ok {
-			return ""
+		switch {
+		case !ok:
+			missing = true // ask for the whole batch at once
+		case missing || unreadable != "" || offline:
+		case !slices.ContainsFunc(edges, func(e *edge) bool { return e.Name == next }):
+			return "<" + above.String(), nil
 		}
-		if unreadable != "" || offline {
-			continue
-		}
-		if !slices.ContainsFunc(edges, func(e *edge) bool { return e.Name == next }) {
-			return "<" + oldestWith(l, at, i)
-		}
+		above = c.Version
 	}
-	return ""
+	if missing {
+		return "", errNeed
+	}
+	return "", nil
 }
 
-// oldestWith returns the version just above the candidate at free.
-func oldestWith(l *list, at, free int) string {
-	for i := free - 1; i > at; i-- {
-		if l.cands[i].Source == l.cands[at].Source && !l.unusable(i) {
-			return l.cands[i].Version.String()
-		}
+// solvedBy says whether the problem has an answer without circle once o is
+// added. It runs within what is left of the budget.
+func (s *session) solvedBy(o Override) (bool, error) {
+	in := s.in
+	in.Overrides = slices.DeleteFunc(slices.Clone(in.Overrides), func(p Override) bool { return p.Name == o.Name })
+	in.Overrides = append(in.Overrides, o)
+	t := newSession(s.ctx, in, s.u)
+	t.conflicts = s.conflicts
+	r, err := t.answer(false)
+	switch {
+	case errors.Is(err, errNeed):
+		t.prefetch()
+		s.need = t.need
+		return false, err
+	case err != nil:
+		return false, s.ctx.Err()
 	}
-	return l.cands[at].Version.String()
+	path, _ := t.graphOf(r).firstCycle(in.RootName)
+	return path == nil, nil
 }

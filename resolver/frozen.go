@@ -76,8 +76,8 @@ func (s *session) frozen() (*Solution, error) {
 	if f := s.refusals(r); f != nil {
 		return nil, f
 	}
-	if f := s.cycle(r); f != nil {
-		return nil, f
+	if err := s.cycle(r); err != nil {
+		return nil, err
 	}
 	return s.solution(r), nil
 }

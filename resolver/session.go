@@ -49,6 +49,9 @@ func newSession(ctx context.Context, in Input, u Universe) *session {
 		places: map[skill.Key][]place{}, lists: map[skill.Key]*list{}, fixed: map[skill.Key]*list{},
 		ranges: map[string]versionRange{}, need: &Need{}, blame: map[skill.Key]int{},
 	}
+	in.Lock = slices.SortedStableFunc(slices.Values(in.Lock), func(a, b Locked) int { return compareNames(a.Name, b.Name) })
+	in.Overrides = slices.SortedStableFunc(slices.Values(in.Overrides), func(a, b Override) int { return compareNames(a.Name, b.Name) })
+	s.in = in
 	for _, o := range in.Overrides {
 		s.overrides[o.Name] = o
 		s.nameExactly(o.Name, o.Range, o.Ref)
@@ -135,7 +138,7 @@ func compareEdges(a, b *edge) int {
 		}
 		return -1
 	}
-	return cmp.Or(strings.Compare(string(a.Name), string(b.Name)), strings.Compare(a.text(), b.text()))
+	return cmp.Or(compareNames(a.Name, b.Name), strings.Compare(a.text(), b.text()))
 }
 
 // effective applies the override on e's name, if there is one (S9).

@@ -45,8 +45,8 @@ func Solve(ctx context.Context, in Input, u Universe) (*Solution, error) {
 	if f := s.refusals(strict); f != nil {
 		return nil, f
 	}
-	if f := s.cycle(strict); f != nil {
-		return nil, f
+	if err := s.cycle(strict); err != nil {
+		return nil, err
 	}
 	return s.solution(strict), nil
 }

@@ -1,0 +1,500 @@
+package resolver_test
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+
+	"github.com/skillpm/skillpm/resolver"
+	"github.com/skillpm/skillpm/skill"
+)
+
+// The oracle is plain depth-first search in the order of S6, with no learning,
+// no bitsets and none of the package's functions. Slow and short, so that it can
+// be read against the rules.
+
+type verdict struct {
+	kind   string // "solution", "unsolvable", "digest_mismatch", "cycle", "refusal", "consent", "outdated"
+	chosen []resolver.Candidate
+	// consent says that the search decided a placeholder on its way.
+	consent bool
+}
+
+type oracle struct {
+	in        resolver.Input
+	w         *world
+	overrides map[skill.Key]resolver.Override
+	locked    map[skill.Key]resolver.Locked
+	root      []resolver.Edge
+	// every makes unusable versions count: a pin is judged by what exists.
+	every bool
+}
+
+func newOracle(in resolver.Input, w *world) *oracle {
+	o := &oracle{in: in, w: w, overrides: map[skill.Key]resolver.Override{}, locked: map[skill.Key]resolver.Locked{}}
+	for _, x := range in.Overrides {
+		o.overrides[x.Name] = x
+	}
+	for _, l := range in.Lock {
+		if in.Frozen || !in.UnlockAll && !slices.Contains(in.Unlock, l.Name) && !slices.Contains(in.Prefer, l.Name) {
+			o.locked[l.Name] = l
+		}
+	}
+	for _, e := range in.Root {
+		o.root = append(o.root, o.override(e))
+	}
+	return o
+}
+
+func (o *oracle) override(e resolver.Edge) resolver.Edge {
+	x, ok := o.overrides[e.Name]
+	if !ok {
+		return e
+	}
+	e.Range, e.Ref, e.Exact, e.Digest, e.OrRoot, e.Delegate = x.Range, x.Ref, "", x.Digest, false, ""
+	if x.Source != "" {
+		e.Sources, e.OrLocked = []string{x.Source}, false
+	}
+	if len(e.Sources) > 0 {
+		e.Fault = nil
+	}
+	return e
+}
+
+func (o *oracle) faulty(parent skill.Key, e resolver.Edge) bool {
+	_, overridden := o.overrides[e.Name]
+	return e.Fault != nil || e.Delegate != "" || parent != "" && !overridden && e.Ref != "" && len(e.Ref) != 40
+}
+
+func (o *oracle) counts(parent skill.Key, e resolver.Edge) bool {
+	return e.Name != parent && (o.in.RootName == "" || e.Name != o.in.RootName) && !o.faulty(parent, e)
+}
+
+func equal(a, b resolver.Candidate) bool { return idOf(a) == idOf(b) }
+
+func (o *oracle) isLocked(c resolver.Candidate) bool {
+	l, ok := o.locked[c.Name]
+	return ok && equal(l.Candidate, c)
+}
+
+func (o *oracle) edgesOf(c resolver.Candidate) []resolver.Edge {
+	list := o.w.edges[idOf(c)]
+	if o.isLocked(c) {
+		list = o.locked[c.Name].Edges
+	}
+	var out []resolver.Edge
+	for _, e := range list {
+		out = append(out, o.override(e))
+	}
+	return out
+}
+
+func (o *oracle) digest(c resolver.Candidate) skill.Digest {
+	if o.isLocked(c) && o.locked[c.Name].Digest != "" {
+		return o.locked[c.Name].Digest
+	}
+	return o.w.digests[idOf(c)]
+}
+
+func inRange(text string, v skill.Version) bool {
+	if v.IsZero() {
+		return true
+	}
+	if text == "" || text == "*" || text == "latest" {
+		return v.Prerelease() == ""
+	}
+	if v.IsPseudo() {
+		return false
+	}
+	c, err := semver.NewConstraint(text)
+	if err != nil {
+		return false
+	}
+	return c.Check(semver.MustParse(v.String()))
+}
+
+// candidates lists what e alone admits, pins aside.
+func (o *oracle) candidates(e resolver.Edge) []resolver.Candidate {
+	var all []resolver.Candidate
+	add := func(c resolver.Candidate) {
+		if !slices.ContainsFunc(all, func(d resolver.Candidate) bool { return equal(c, d) }) {
+			all = append(all, c)
+		}
+	}
+	anyRange := e.Range == "" || e.Range == "*" || e.Range == "latest"
+	l, isLocked := o.locked[e.Name]
+	if isLocked && (slices.Contains(e.Sources, l.Source) || e.OrLocked) {
+		switch {
+		case e.Ref != "":
+			if l.Commit == e.Ref || slices.Contains(l.Refs, e.Ref) {
+				add(l.Candidate)
+			}
+		case e.Exact != "":
+			if anyRange && l.Commit == e.Exact {
+				add(l.Candidate)
+			}
+		case inRange(e.Range, l.Version):
+			add(l.Candidate)
+		}
+	}
+	for _, source := range e.Sources {
+		ref := e.Ref
+		if ref == "" {
+			ref = e.Exact
+		}
+		switch {
+		case o.w.blocked[source]:
+			add(resolver.Candidate{Name: e.Name, Source: source, Commit: "blocked"})
+		case e.Ref == "" && e.Exact != "" && !anyRange:
+		case ref != "":
+			if c := o.w.at[placeKey{e.Name, source, ref}]; c.Name != "" && o.usable(c) {
+				add(c)
+			}
+		default:
+			for _, c := range o.w.versions[placeKey{e.Name, source, ""}].List {
+				if o.usable(c) && (inRange(e.Range, c.Version) || anyRange && c.Local && len(e.Sources) == 1) {
+					add(c)
+				}
+			}
+		}
+	}
+	if e.OrRoot && anyRange && e.Ref == "" && e.Exact == "" {
+		for _, r := range o.root {
+			if r.Name == e.Name {
+				for _, c := range o.candidates(r) {
+					add(c)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// usable is S8, min_age, offline and readability.
+func (o *oracle) usable(c resolver.Candidate) bool {
+	if o.isLocked(c) || o.every {
+		return true
+	}
+	if o.w.unreadable[idOf(c)] != "" {
+		return false
+	}
+	if c.Retracted {
+		named := false
+		for _, e := range o.root {
+			named = named || e.Name == c.Name && e.Ref == "" && strings.Trim(e.Range, "=v ") == c.Version.String()
+		}
+		for _, x := range o.overrides {
+			named = named || x.Name == c.Name && x.Ref == "" && strings.Trim(x.Range, "=v ") == c.Version.String()
+		}
+		if !named {
+			return false
+		}
+	}
+	return c.Local || c.Hidden == "" && (!o.in.Offline || c.Cached)
+}
+
+type plan struct {
+	fixed   map[skill.Key]bool
+	force   map[skill.Key]resolver.Candidate
+	relaxed bool
+}
+
+// admits says whether e allows c for its name.
+func (o *oracle) admits(p plan, e resolver.Edge, c resolver.Candidate) bool {
+	if !slices.ContainsFunc(o.candidates(e), func(d resolver.Candidate) bool { return equal(c, d) }) {
+		return false
+	}
+	if e.Digest == "" || c.Commit == "blocked" || p.relaxed && o.broken(e) {
+		return true
+	}
+	return o.digest(c) == e.Digest
+}
+
+// broken: versions are in range, but none has the digest (S10).
+func (o *oracle) broken(e resolver.Edge) bool {
+	all := *o
+	all.every = true
+	found := false
+	for _, c := range all.candidates(e) {
+		if c.Commit == "blocked" {
+			continue
+		}
+		found = true
+		if o.digest(c) == e.Digest {
+			return false
+		}
+	}
+	return found
+}
+
+type demand struct {
+	parent *resolver.Candidate
+	edge   resolver.Edge
+}
+
+type state struct {
+	chosen []resolver.Candidate
+	depth  map[skill.Key]int
+	into   map[skill.Key][]demand
+}
+
+// search finds the first solution of plan p, or nil.
+func (o *oracle) search(p plan, v *verdict) []resolver.Candidate {
+	s := state{depth: map[skill.Key]int{}, into: map[skill.Key][]demand{}}
+	for _, e := range o.root {
+		if o.counts("", e) {
+			s.depth[e.Name] = 1
+			s.into[e.Name] = append(s.into[e.Name], demand{nil, e})
+		}
+	}
+	return o.deeper(p, s, v)
+}
+
+func (o *oracle) deeper(p plan, s state, v *verdict) []resolver.Candidate {
+	next := skill.Key("")
+	for name, d := range s.depth {
+		if slices.ContainsFunc(s.chosen, func(c resolver.Candidate) bool { return c.Name == name }) {
+			continue
+		}
+		if next == "" || d < s.depth[next] || d == s.depth[next] && name < next {
+			next = name
+		}
+	}
+	if next == "" {
+		return s.chosen
+	}
+	for _, c := range o.order(next, s.into[next]) {
+		if p.fixed[next] && !o.isLocked(c) {
+			continue
+		}
+		if f, ok := p.force[next]; ok && !equal(f, c) {
+			continue
+		}
+		if !o.fits(p, s, c) {
+			continue
+		}
+		if c.Commit == "blocked" {
+			v.consent = true
+		}
+		t := state{chosen: append(slices.Clone(s.chosen), c), depth: map[skill.Key]int{}, into: map[skill.Key][]demand{}}
+		for k, d := range s.depth {
+			t.depth[k], t.into[k] = d, slices.Clone(s.into[k])
+		}
+		for _, e := range o.edgesOf(c) {
+			if o.counts(c.Name, e) {
+				if t.depth[e.Name] == 0 {
+					t.depth[e.Name] = s.depth[next] + 1
+				}
+				t.into[e.Name] = append(t.into[e.Name], demand{&c, e})
+			}
+		}
+		if r := o.deeper(p, t, v); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// fits checks c against everything decided.
+func (o *oracle) fits(p plan, s state, c resolver.Candidate) bool {
+	for _, d := range s.into[c.Name] {
+		if !o.admits(p, d.edge, c) {
+			return false
+		}
+	}
+	for _, e := range o.edgesOf(c) {
+		for _, d := range s.chosen {
+			if d.Name == e.Name && o.counts(c.Name, e) && !o.admits(p, e, d) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// order sorts what the first demand admits: locked, local, at the commit of the
+// first decided parent that looked it up, stable high to low, pre-release high
+// to low, placeholders.
+func (o *oracle) order(name skill.Key, into []demand) []resolver.Candidate {
+	list := o.candidates(into[0].edge)
+	commit := ""
+	for _, d := range into {
+		if d.parent != nil && d.edge.LookedUp && d.parent.Commit != "" {
+			commit = d.parent.Commit
+			list = slices.Clone(list)
+			break
+		}
+	}
+	class := func(c resolver.Candidate) int {
+		switch {
+		case o.isLocked(c):
+			return 0
+		case c.Local:
+			return 1
+		case c.Commit == "blocked":
+			return 5
+		case commit != "" && c.Commit == commit:
+			return 2
+		case c.Version.Prerelease() == "":
+			return 3
+		}
+		return 4
+	}
+	slices.SortStableFunc(list, func(a, b resolver.Candidate) int {
+		if d := class(a) - class(b); d != 0 {
+			return d
+		}
+		pre := func(c resolver.Candidate) int {
+			if c.Version.Prerelease() != "" {
+				return 1
+			}
+			return 0
+		}
+		if d := pre(a) - pre(b); d != 0 {
+			return d
+		}
+		if d := b.Version.Compare(a.Version); d != 0 {
+			return d
+		}
+		if d := strings.Compare(a.Source, b.Source); d != 0 {
+			return d
+		}
+		return strings.Compare(a.Commit, b.Commit)
+	})
+	return list
+}
+
+// released says that the root's own requirement or override excludes the entry.
+func (o *oracle) released(l resolver.Locked) bool {
+	for _, e := range o.root {
+		if e.Name == l.Name {
+			return !o.holdsFor(e, l)
+		}
+	}
+	if x, ok := o.overrides[l.Name]; ok {
+		e := resolver.Edge{Name: l.Name, Range: x.Range, Ref: x.Ref, Digest: x.Digest, Sources: []string{l.Source}}
+		if x.Source != "" {
+			e.Sources = []string{x.Source}
+		}
+		return !o.holdsFor(e, l)
+	}
+	return false
+}
+
+func (o *oracle) holdsFor(e resolver.Edge, l resolver.Locked) bool {
+	if e.Digest != "" && l.Digest != "" && e.Digest != l.Digest {
+		return false
+	}
+	return slices.ContainsFunc(o.candidates(e), func(c resolver.Candidate) bool { return equal(c, l.Candidate) })
+}
+
+func (o *oracle) answer(relaxed bool, v *verdict) []resolver.Candidate {
+	fixed := map[skill.Key]bool{}
+	for name, l := range o.locked {
+		if !o.released(l) {
+			fixed[name] = true
+		}
+	}
+	if len(fixed) > 0 {
+		if r := o.search(plan{fixed: fixed, relaxed: relaxed}, v); r != nil {
+			return r
+		}
+	}
+	return o.search(plan{relaxed: relaxed}, v)
+}
+
+func (o *oracle) solve() verdict {
+	if o.in.Frozen {
+		return o.frozen()
+	}
+	v := verdict{}
+	strict := o.answer(false, &v)
+	relaxed := o.answer(true, &v)
+	v.chosen = strict
+	switch {
+	case slices.ContainsFunc(strict, func(c resolver.Candidate) bool { return c.Commit == "blocked" }):
+		v.kind = "consent"
+	case strict == nil && relaxed == nil && len(o.root) > 0 && o.needsAny():
+		v.kind = "unsolvable"
+	case !slices.EqualFunc(strict, relaxed, equal):
+		v.kind = "digest_mismatch"
+	default:
+		v.kind = o.after(strict)
+	}
+	return v
+}
+
+// needsAny says whether the root requires anything at all; if not, the empty
+// solution is nil here.
+func (o *oracle) needsAny() bool {
+	return slices.ContainsFunc(o.root, func(e resolver.Edge) bool { return o.counts("", e) })
+}
+
+// after is what refuses a solution: faults of what was chosen, then cycles.
+func (o *oracle) after(chosen []resolver.Candidate) string {
+	edges := map[skill.Key][]resolver.Edge{"": o.root}
+	for _, c := range chosen {
+		edges[c.Name] = o.edgesOf(c)
+		if c.Refusal != nil {
+			return "refusal"
+		}
+	}
+	for name, list := range edges {
+		for _, e := range list {
+			if o.faulty(name, e) {
+				return "refusal"
+			}
+		}
+	}
+	// A graph has a cycle if peeling off skills without edges does not end it.
+	left := map[skill.Key]bool{}
+	for _, c := range chosen {
+		left[c.Name] = true
+	}
+	for again := true; again; {
+		again = false
+		for name := range left {
+			if !slices.ContainsFunc(edges[name], func(e resolver.Edge) bool {
+				return left[e.Name] || o.in.RootName != "" && e.Name == o.in.RootName
+			}) {
+				delete(left, name)
+				again = true
+			}
+		}
+	}
+	if len(left) > 0 || slices.ContainsFunc(o.root, func(e resolver.Edge) bool { return o.in.RootName != "" && e.Name == o.in.RootName }) {
+		return "cycle"
+	}
+	return "solution"
+}
+
+func (o *oracle) frozen() verdict {
+	reached := map[skill.Key]bool{}
+	bad := false
+	var walk func(parent skill.Key, edges []resolver.Edge)
+	walk = func(parent skill.Key, edges []resolver.Edge) {
+		for _, e := range edges {
+			if !o.counts(parent, e) {
+				continue
+			}
+			l, ok := o.locked[e.Name]
+			if !ok || e.Digest != "" && l.Digest != e.Digest || !o.holdsFor(e, l) {
+				bad = true
+			}
+			if ok && !reached[e.Name] {
+				reached[e.Name] = true
+				walk(e.Name, o.edgesOf(l.Candidate))
+			}
+		}
+	}
+	walk("", o.root)
+	if bad || len(reached) != len(o.locked) {
+		return verdict{kind: "outdated"}
+	}
+	var chosen []resolver.Candidate
+	for _, l := range o.locked {
+		chosen = append(chosen, l.Candidate)
+	}
+	return verdict{kind: o.after(chosen), chosen: chosen}
+}
