@@ -54,7 +54,7 @@ const (
 // a skill is an alias, not a second skill. Nothing is dropped: skills nested in
 // others and those under tests, examples and the like are flagged.
 func Discover(ctx context.Context, s Snapshot, commit ID) (*Discovery, error) {
-	v, _, err := newView(s, commit)
+	v, _, err := newObjects(s).view(commit)
 	if err != nil {
 		return nil, err
 	}

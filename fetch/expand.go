@@ -19,7 +19,7 @@ type expander struct {
 
 	gitTree   ID
 	skillFile string
-	files     []plannedFile
+	planned   []plannedFile
 	nodes     int
 	open      map[string]bool // real directories being expanded
 	findings  diag.List
@@ -136,7 +136,7 @@ func (x *expander) file(rel string, e Entry) error {
 		x.finding(diag.PathUnsafe, rel, "`%s` is the signature's name in another case", "")
 		return nil
 	}
-	if x.files = append(x.files, plannedFile{rel, e.IsExec(), e.ID}); len(x.files) > x.limits.Files+1 { // and the signature
+	if x.planned = append(x.planned, plannedFile{rel, e.IsExec(), e.ID}); len(x.planned) > x.limits.Files+1 { // and the signature
 		return x.tooLarge("more than %d files", x.limits.Files)
 	}
 	return nil
@@ -163,4 +163,9 @@ func (x *expander) fault(code diag.Code, rel, message, hint string) {
 		e.WithHint("%s", hint)
 	}
 	x.findings = append(x.findings, e.At(joinPath(x.place.path, rel), 0, 0))
+}
+
+// hasSignatureName reports whether name is the signature's in some spelling.
+func hasSignatureName(name string) bool {
+	return strings.EqualFold(name, skill.SignatureFile) || skill.FoldPath(name) == skill.SignatureFile
 }

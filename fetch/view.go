@@ -6,11 +6,17 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/skillpm/skillpm/internal/diag"
 )
 
 // maxLinkHops is how many links one path may lead through, as in Linux
 // (path_resolution(7)).
 const maxLinkHops = 40
+
+// maxLinkRounds bounds the requests that links behind links may cost; two are
+// more than any real repository needs.
+const maxLinkRounds = maxLinkHops + 1
 
 // maxLinkTarget is Linux's PATH_MAX: a longer target names nothing.
 const maxLinkTarget = 4096
@@ -24,23 +30,29 @@ var (
 	errNeed      = errors.New("a link's target has to be read first")
 )
 
-// view is the directory tree of one commit in which links can be followed. The
-// content of a link is a blob, so following may need to read first: lookups
-// return errNeed and note the blob; readLinks reads all that were noted.
-type view struct {
+// objects reads directories and links of a snapshot, each once. The content of
+// a link is a blob, so following may need to read first: lookups return errNeed
+// and note the blob; readLinks reads all that were noted.
+type objects struct {
 	s     Snapshot
-	root  ID
 	dirs  map[ID][]Entry
 	links map[ID]string
 	need  map[ID]bool
 }
 
-func newView(s Snapshot, commit ID) (*view, Commit, error) {
-	c, err := s.Commit(commit)
-	if err != nil {
-		return nil, Commit{}, err
-	}
-	return &view{s: s, root: c.Tree, dirs: map[ID][]Entry{}, links: map[ID]string{}, need: map[ID]bool{}}, c, nil
+func newObjects(s Snapshot) *objects {
+	return &objects{s: s, dirs: map[ID][]Entry{}, links: map[ID]string{}, need: map[ID]bool{}}
+}
+
+// view is the directory tree of one commit, in which links can be followed.
+type view struct {
+	*objects
+	root ID
+}
+
+func (o *objects) view(commit ID) (*view, Commit, error) {
+	c, err := o.s.Commit(commit)
+	return &view{o, c.Tree}, c, err
 }
 
 // node is what a path leads to after following links: a directory or a file.
@@ -68,13 +80,13 @@ func realPath(at []frame) string {
 
 func (v *view) top() []frame { return []frame{{tree: v.root}} }
 
-func (v *view) dir(id ID) ([]Entry, error) {
-	if list, ok := v.dirs[id]; ok {
+func (o *objects) dir(id ID) ([]Entry, error) {
+	if list, ok := o.dirs[id]; ok {
 		return list, nil
 	}
-	list, err := v.s.Tree(id)
+	list, err := o.s.Tree(id)
 	if err == nil {
-		v.dirs[id] = list
+		o.dirs[id] = list
 	}
 	return list, err
 }
@@ -124,8 +136,8 @@ func (v *view) walk(at []frame, rest string) (node, error) {
 	return node{Entry{Name: last.name, Mode: 0o040000, ID: last.tree}, at}, nil
 }
 
-func (v *view) find(dir ID, name string) (Entry, error) {
-	list, err := v.dir(dir)
+func (o *objects) find(dir ID, name string) (Entry, error) {
+	list, err := o.dir(dir)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -138,11 +150,11 @@ func (v *view) find(dir ID, name string) (Entry, error) {
 }
 
 // target returns where a link with this content leads, relative to it.
-func (v *view) target(id ID) (string, error) {
-	target, ok := v.links[id]
+func (o *objects) target(id ID) (string, error) {
+	target, ok := o.links[id]
 	switch {
 	case !ok:
-		v.need[id] = true
+		o.need[id] = true
 		return "", errNeed
 	case strings.HasPrefix(target, "/"):
 		return "", errEscapes
@@ -153,35 +165,36 @@ func (v *view) target(id ID) (string, error) {
 }
 
 // settle calls try until it needs no more links, reading between the calls.
-// Each round reads at least one new link, all that are known to be needed at
-// once, so the number of rounds is that of links behind links.
-func (v *view) settle(ctx context.Context, try func() error) error {
-	for {
+// Each round reads all links that are known to be needed, so the number of
+// rounds is that of links behind links.
+func (o *objects) settle(ctx context.Context, try func() error) error {
+	for range maxLinkRounds {
 		err := try()
-		if len(v.need) == 0 {
+		if len(o.need) == 0 {
 			return err
 		}
 		if err != nil && !errors.Is(err, errNeed) {
 			return err
 		}
-		if err := v.readLinks(ctx); err != nil {
+		if err := o.readLinks(ctx); err != nil {
 			return err
 		}
 	}
+	return diag.New(diag.TreeTooLarge, "links lead to links more than %d deep", maxLinkRounds)
 }
 
-func (v *view) readLinks(ctx context.Context) error {
-	ids := make([]ID, 0, len(v.need))
-	for id := range v.need {
+func (o *objects) readLinks(ctx context.Context) error {
+	ids := make([]ID, 0, len(o.need))
+	for id := range o.need {
 		ids = append(ids, id)
 	}
 	slices.Sort(ids)
-	clear(v.need)
-	return v.s.Blobs(ctx, ids, func(id ID, data []byte) error {
+	clear(o.need)
+	return o.s.Blobs(ctx, ids, func(id ID, data []byte) error {
 		if len(data) > maxLinkTarget {
 			data = data[:maxLinkTarget+1] // too long, which is all that matters of it
 		}
-		v.links[id] = string(data)
+		o.links[id] = string(data)
 		return nil
 	})
 }

@@ -30,7 +30,7 @@ func (s *Source) dialHTTP(repo skill.Source) (service, error) {
 	if err != nil {
 		return nil, diag.New(diag.RequirementSyntax, "%s is no URL", repo)
 	}
-	user := base.User.Username()
+	user, password := repo.Credentials()
 	base.User = nil
 	base.Path, base.RawPath = strings.TrimSuffix(base.Path, "/"), strings.TrimSuffix(base.RawPath, "/")
 	if base.Scheme == "http" && !s.named(repo.Host()) {
@@ -39,7 +39,7 @@ func (s *Source) dialHTTP(repo skill.Source) (service, error) {
 	if err := s.guard.CheckURL(base); err != nil {
 		return nil, err
 	}
-	return &httpService{src: s, repo: repo.Repository(), base: base, user: user}, nil
+	return &httpService{src: s, repo: repo.Repository(), base: base, user: user, password: password}, nil
 }
 
 func (s *Source) named(host string) bool { return s.opt.Named != nil && s.opt.Named(host) }

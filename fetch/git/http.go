@@ -20,8 +20,8 @@ type httpService struct {
 	src  *Source
 	repo string   // identity, for messages
 	base *url.URL // without user and trailing slash; a redirect moves it
-	// user is the user name of the URL, for credential helpers.
-	user string
+	// user and password are what the URL held; a redirect to another host drops them.
+	user, password string
 }
 
 const (
@@ -105,7 +105,7 @@ func (h *httpService) follow(location string) error {
 		return err
 	}
 	if next.Host != h.base.Host {
-		h.user = ""
+		h.user, h.password = "", ""
 	}
 	h.src.moved(h.repo, h.base.String(), next.String())
 	h.base = next
@@ -145,8 +145,8 @@ func (a *answer) Close() error {
 // send makes one request, with credentials if the server insists on some and
 // there are any. Every status but 200 and redirects is a *statusError.
 func (h *httpService) send(ctx context.Context, method, path string, body []byte) (*answer, error) {
-	seeker := h.src.auth.seek(h.base, h.user)
-	cred := seeker.first()
+	seeker := h.src.auth.seek(h.base, h.user, h.password)
+	cred, tried := seeker.first(), false
 	for {
 		res, err := h.attempt(ctx, method, path, body, cred)
 		if err != nil {
@@ -162,14 +162,16 @@ func (h *httpService) send(ctx context.Context, method, path string, body []byte
 			return res, nil
 		}
 		status := res.failure()
-		status.tried = cred != nil
+		status.tried = cred != nil || tried
 		if status.status != 401 && (status.status != 404 && status.status != 403 || cred != nil) {
 			return nil, status
 		}
 		if cred != nil {
+			tried = true
 			h.src.auth.bad(ctx, h.base, cred)
 		}
-		next, err := seeker.next(ctx, status.status == 401)
+		status.tried = tried
+		next, err := seeker.next(ctx, cred, status.status == 401)
 		if err != nil {
 			return nil, err
 		}
@@ -216,7 +218,7 @@ func (h *httpService) attempt(ctx context.Context, method, path string, body []b
 		ReadCloser: res.Body, status: res.StatusCode,
 		kind: res.Header.Get("Content-Type"), location: res.Header.Get("Location"),
 		retry: res.Header.Get("Retry-After"),
-		stop: stop, ctx: ctx, timer: timer,
+		stop:  stop, ctx: ctx, timer: timer,
 		count: func(n int) { h.src.progress.Bytes(h.repo, int64(n)) },
 	}, nil
 }

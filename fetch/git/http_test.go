@@ -3,65 +3,45 @@ package git_test
 import (
 	"testing"
 
-	"github.com/skillpm/skillpm/fetch"
+	"github.com/skillpm/skillpm/fetch/fetchtest"
 	"github.com/skillpm/skillpm/fetch/git"
 	"github.com/skillpm/skillpm/internal/testkit"
-	"github.com/skillpm/skillpm/skill"
 )
 
-const basic = `
-repo acme/skills
-commit one
-tag -a v1.0.0
--- one/LICENSE --
-free
--- one/skills/pdf/SKILL.md --
-one
-`
+// shapes are the set-ups that real hosts have.
+var shapes = map[string]testkit.Shape{
+	"modern":        {},
+	"stock":         {Stock: true},
+	"v0":            {V0: true},
+	"v0 stock":      {V0: true, Stock: true},
+	"multi_ack":     {MultiAck: true},
+	"with password": {User: "u", Password: "p"},
+}
 
-func TestSmoke(t *testing.T) {
-	for name, shape := range map[string]testkit.Shape{"modern": {}, "stock": {Stock: true}, "v0": {V0: true}, "v0stock": {V0: true, Stock: true}, "multiack": {MultiAck: true}} {
+func newSource(t *testing.T, opt git.Options) *git.Source {
+	t.Helper()
+	src, err := git.New(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = src.Close() })
+	return src
+}
+
+// only names one host.
+func only(host string) func(string) bool { return func(h string) bool { return h == host } }
+
+func TestHTTP(t *testing.T) {
+	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
-			root := t.TempDir()
-			repos, err := testkit.Replay(root, []byte(basic))
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := testkit.Serve(root, shape)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(s.Close)
-			src, _ := git.New(git.Options{Named: func(h string) bool { return h == s.Host() }})
-			repo, err := skill.ParseSource(s.URL + "/acme/skills//skills/pdf")
-			if err != nil {
-				t.Fatal(err)
-			}
-			refs, err := src.Refs(t.Context(), repo, "HEAD", "refs/tags/")
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Logf("%+v", refs)
-			t.Log(s.Requests())
-			snap, err := src.Open(t.Context(), repo, []fetch.Want{{Commit: refs.HeadID, Ref: refs.Head}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			c, err := snap.Commit(fetch.ID(repos["acme/skills"].Ref("refs/heads/main")))
-			if err != nil {
-				t.Fatal(err)
-			}
-			list, err := snap.Tree(c.Tree)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := snap.Blobs(t.Context(), []fetch.ID{list[0].ID}, func(id fetch.ID, data []byte) error {
-				t.Logf("%s %q", id, data)
-				return nil
-			}); err != nil {
-				t.Fatal(err)
-			}
-			t.Log(s.Requests())
+			fetchtest.Run(t, func(t *testing.T, root string) fetchtest.Rung {
+				s := fetchtest.Serve(t, root, shape)
+				opt := git.Options{Named: only(s.Host())}
+				if shape.User != "" {
+					opt.Environ = []string{"SKILLPM_TOKEN_127_0_0_1=" + shape.User + ":" + shape.Password}
+				}
+				return fetchtest.Rung{Source: newSource(t, opt), Base: s.URL, TipsOnly: shape.V0 && shape.Stock}
+			})
 		})
 	}
 }

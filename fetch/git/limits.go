@@ -25,9 +25,10 @@ const (
 	maxCachedBlob   = 64 << 10  // a SKILL.md or a link is read again when its skill is loaded
 	maxCachedBlobs  = 2 << 20   // … in all, for one snapshot
 
-	connectTimeout = 15 * time.Second // as long as a slow DNS answer and three SYNs take
-	answerTimeout  = 90 * time.Second // counting objects of a monorepo takes a server a minute
-	stallTimeout   = 45 * time.Second // no byte for so long: the connection is dead
-	callTimeout    = 15 * time.Minute // maxPackBytes at 10 Mbit/s
-	helperTimeout  = 30 * time.Second // a credential helper that waits for somebody
+	connectTimeout = 15 * time.Second      // as long as a slow DNS answer and three SYNs take
+	answerTimeout  = 90 * time.Second      // counting objects of a monorepo takes a server a minute
+	stallTimeout   = 45 * time.Second      // no byte for so long: the connection is dead
+	callTimeout    = 15 * time.Minute      // maxPackBytes at 10 Mbit/s
+	helperTimeout  = 30 * time.Second      // a credential helper that waits for somebody
+	killDelay      = 50 * time.Millisecond // a cancelled program is not waited for any longer
 )

@@ -165,6 +165,9 @@ func (s *session) broken(ctx context.Context, err error) error {
 
 // refs lists the repository's refs.
 func (s *session) refs(ctx context.Context, prefixes []string) (*fetch.Refs, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	s.src.progress.Phase(s.repo, "list")
 	var out *fetch.Refs
 	err := s.exchange(ctx, sha1Format, func(c caps) ([]byte, error) {

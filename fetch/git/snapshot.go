@@ -133,16 +133,22 @@ func (s *snapshot) Blobs(ctx context.Context, ids []fetch.ID, visit func(id fetc
 	if err != nil {
 		return err
 	}
-	if todo, err = s.visitHeld(ctx, todo, visit); err != nil || len(todo) == 0 {
-		return explain(err, s.session.repo)
+	err = s.visitAll(ctx, todo, visit)
+	if e, ok := errors.AsType[visitError](err); ok {
+		return e.error
+	}
+	return explain(err, s.session.repo)
+}
+
+func (s *snapshot) visitAll(ctx context.Context, ids []oid, visit func(id fetch.ID, data []byte) error) error {
+	todo, err := s.visitHeld(ctx, ids, visit)
+	if err != nil || len(todo) == 0 {
+		return err
 	}
 	s.session.src.progress.Phase(s.session.repo, "files")
 	for chunk := range slices.Chunk(todo, maxWants) {
 		if err := s.fetchBlobs(ctx, chunk, visit); err != nil {
-			if _, ok := errors.AsType[visitError](err); ok {
-				return errors.Unwrap(err)
-			}
-			return explain(err, s.session.repo)
+			return err
 		}
 	}
 	return nil
@@ -150,8 +156,6 @@ func (s *snapshot) Blobs(ctx context.Context, ids []fetch.ID, visit func(id fetc
 
 // visitError carries an error of a caller's visit past explain.
 type visitError struct{ error }
-
-func (v visitError) Unwrap() error { return v.error }
 
 func (s *snapshot) parseAll(ids []fetch.ID) ([]oid, error) {
 	list := make([]oid, 0, len(ids))
@@ -185,7 +189,7 @@ func (s *snapshot) visitHeld(ctx context.Context, ids []oid, visit func(id fetch
 			continue
 		}
 		if err := visit(s.format.text(id), data); err != nil {
-			return nil, err
+			return nil, visitError{err}
 		}
 	}
 	return rest, nil
@@ -248,12 +252,7 @@ func (s *snapshot) fetchWhole(ctx context.Context, ids []oid, visit func(id fetc
 	if err := s.load(ctx, s.wants, 1, true); err != nil {
 		return err
 	}
-	_, err := s.visitHeld(ctx, ids, func(id fetch.ID, data []byte) error {
-		if err := visit(id, data); err != nil {
-			return visitError{err}
-		}
-		return nil
-	})
+	_, err := s.visitHeld(ctx, ids, visit)
 	return err
 }
 

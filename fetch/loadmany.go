@@ -1,0 +1,163 @@
+package fetch
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+
+	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/skill"
+)
+
+// Loaded is one result of LoadMany.
+type Loaded struct {
+	Content *Content
+	Err     error // then Content is nil
+}
+
+// LoadMany is Load for several skills of one snapshot, whose files are fetched
+// together. sink is told the index of the skill; what it received for a skill
+// whose Err is set is to be thrown away. The result has the order of at. The
+// function's own error, as one of sink, concerns all.
+func LoadMany(ctx context.Context, s Snapshot, at []SkillAt, opt LoadOptions, sink func(i int, f skill.File, data []byte) error) ([]Loaded, error) {
+	if opt.Limits == (skill.Limits{}) {
+		opt.Limits = skill.DefaultLimits
+	}
+	l := &loader{items: make([]item, len(at)), sink: sink}
+	o := newObjects(s)
+	err := o.settle(ctx, func() error {
+		for i, a := range at {
+			l.items[i].plan(ctx, o, a, opt)
+		}
+		return context.Cause(ctx)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := l.read(ctx, s); err != nil {
+		return nil, err
+	}
+	out := make([]Loaded, len(at))
+	for i := range l.items {
+		out[i] = l.items[i].finish()
+	}
+	return out, nil
+}
+
+// item is one skill that is being loaded.
+type item struct {
+	*expander
+	commit    Commit
+	files     []skill.File
+	signature []byte
+	total     int64
+	err       error
+}
+
+// plan lists the skill's files. It is called again after links were read.
+func (it *item) plan(ctx context.Context, o *objects, a SkillAt, opt LoadOptions) {
+	v, c, err := o.view(a.Commit)
+	*it = item{commit: c, err: err, expander: &expander{v: v, ctx: ctx, place: place{opt.Repository, a.Path}, limits: opt.Limits}}
+	if err != nil {
+		return
+	}
+	at, err := it.place.enter(v)
+	if err == nil {
+		err = it.run(at)
+	}
+	if it.err = err; err == nil {
+		it.err = it.findings.Err()
+	}
+}
+
+type loader struct {
+	items []item
+	sink  func(i int, f skill.File, data []byte) error
+}
+
+// use is one place where a blob is wanted.
+type use struct{ item, file int }
+
+func (l *loader) read(ctx context.Context, s Snapshot) error {
+	uses := map[ID][]use{}
+	var ids []ID
+	for i := range l.items {
+		if l.items[i].err != nil {
+			continue
+		}
+		for n, f := range l.items[i].planned {
+			if uses[f.id] == nil {
+				ids = append(ids, f.id)
+			}
+			uses[f.id] = append(uses[f.id], use{i, n})
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return s.Blobs(ctx, ids, func(id ID, data []byte) error {
+		sum := sha256.Sum256(data)
+		for _, u := range uses[id] {
+			it := &l.items[u.item]
+			f, ok := it.take(it.planned[u.file], data, sum)
+			if !ok || l.sink == nil {
+				continue
+			}
+			if err := l.sink(u.item, f, data); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// take adds a file whose content has come, and reports whether it is one for
+// the sink.
+func (it *item) take(p plannedFile, data []byte, sum [sha256.Size]byte) (f skill.File, ok bool) {
+	switch {
+	case it.err != nil:
+		return f, false
+	case int64(len(data)) > it.limits.FileBytes:
+		it.err = it.tooLarge("file %q has %d bytes; the limit is %d", p.path, len(data), it.limits.FileBytes)
+		return f, false
+	case p.path == skill.SignatureFile:
+		it.signature = append([]byte{}, data...)
+		return f, false
+	case isLFSPointer(data):
+		it.finding(diag.LfsPointer, p.path, "`%s` is a pointer of Git LFS, not the file itself", "the author has to commit the file itself, or the skill has to do without it")
+		return f, false
+	}
+	if it.total += int64(len(data)); it.total > it.limits.Bytes {
+		it.err = it.tooLarge("more than %d bytes in all", it.limits.Bytes)
+		return f, false
+	}
+	f = skill.File{Path: p.path, Exec: p.exec, Size: int64(len(data)), SHA256: sum}
+	it.files = append(it.files, f)
+	return f, true
+}
+
+func (it *item) finish() Loaded {
+	if it.err == nil {
+		it.findings.Sort()
+		it.err = it.findings.Err()
+	}
+	if it.err != nil {
+		return Loaded{Err: it.err}
+	}
+	tree, err := skill.NewTree(it.files, it.limits)
+	if err != nil {
+		return Loaded{Err: diag.New(diag.Code(skill.CodeOf(err)), "%s: %v", it.place, err)}
+	}
+	return Loaded{Content: &Content{
+		Tree: tree, GitTree: it.gitTree, SkillFile: it.skillFile,
+		Signature: it.signature, Time: it.commit.Time,
+	}}
+}
+
+// lfsHeader begins every pointer file of Git LFS, which by its specification
+// have fewer than 1024 bytes.
+var lfsHeader = []byte("version https://git-lfs.github.com/spec/v1\n")
+
+func isLFSPointer(data []byte) bool {
+	return len(data) < 1024 && bytes.HasPrefix(data, lfsHeader) && bytes.Contains(data, []byte("\noid sha256:"))
+}
