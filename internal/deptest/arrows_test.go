@@ -59,7 +59,7 @@ var confined = []struct {
 	{"go.yaml.in/yaml/", []string{"skill/parse"}, "there is one strict reader of frontmatter"},
 	{"github.com/spf13/cobra", []string{"cmd/..."}, "use cases do not know of flags"},
 	{"golang.org/x/term", []string{"cmd/..."}, "only the command line knows of terminals"},
-	{"github.com/google/go-containerregistry", []string{"internal/testkit/..."}, "it is a server for tests"},
+	{"github.com/google/go-containerregistry", nil, "it is a server for tests"},
 	{"github.com/rogpeppe/go-internal/testscript", nil, "it is for tests"},
 	{"github.com/google/go-cmp", nil, "it is for tests"},
 	{"pgregory.net/rapid", nil, "it is for tests"},
@@ -73,8 +73,12 @@ var importers = []struct {
 	why  string
 }{
 	{"internal/project", []string{"cmd/..."}, "it knows all others; whoever imports it knows them too"},
-	{"internal/testkit/...", []string{"internal/testkit/...", "examples/..."}, "its servers are for tests and for the tour"},
+	{"internal/testkit/...", append([]string{"examples/..."}, testPackages...), "its servers are for tests and for the tour"},
+	{"fetch/fetchtest", testPackages, "it is the suite that every source must pass"},
 }
+
+// testPackages are made for tests; they may use whatever serves tests best.
+var testPackages = []string{"internal/testkit/...", "fetch/fetchtest"}
 
 // pins is the package that keeps modules in go.mod until what uses them lands.
 const pins = "internal/deps"
@@ -165,8 +169,7 @@ func TestArrowsConfined(t *testing.T) {
 	g := graph(t)
 	for _, rule := range confined {
 		for _, dir := range slices.Sorted(maps.Keys(g)) {
-			// The servers that tests run are made of whatever serves best.
-			if within(dir, rule.in...) || within(dir, "internal/testkit/...") {
+			if within(dir, rule.in...) || within(dir, testPackages...) {
 				continue
 			}
 			for _, p := range g[dir] {
