@@ -238,7 +238,7 @@ func (sc *scan) tools(line string, n int) {
 // files takes the scripts a skill carries as a hint that they get run.
 func (sc *scan) files() {
 	for _, f := range sc.skill.Tree.Files() {
-		if KindOf(f.Path) == KindScript && !isData(f.Path) {
+		if KindOf(f.Path) == KindScript && isScript(f) {
 			sc.addFile(NeedScriptRun, f.Path, "scripts/", fileWeight)
 		}
 		if f.Path == ".mcp.json" {

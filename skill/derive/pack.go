@@ -23,8 +23,8 @@ const (
 // Include says when a pack takes resources of one sort.
 type Include string
 
-// Auto takes what shares a word with task and intent: references also where no
-// word was given, examples also where the intent is to write code, assets never.
+// Auto takes files whose path holds a word of task or intent: references also
+// where no word was given, examples also where the intent is to write code, assets never.
 const (
 	IncludeAuto   Include = "auto"
 	IncludeAlways Include = "always"
@@ -89,7 +89,7 @@ type PackResource struct {
 	Content   string `json:"content"`
 	Size      int64  `json:"size"`
 	SHA256    string `json:"sha256"`
-	Score     int    `json:"score"` // words shared with task and intent
+	Score     int    `json:"score"` // words of task and intent that the path holds
 	Truncated bool   `json:"truncated"`
 	Citation  string `json:"citation"`
 }

@@ -102,7 +102,7 @@ func summarize(data []byte) string {
 // table is this package's own, since the operating system's differs from
 // machine to machine; an unknown extension is application/octet-stream.
 func MediaType(name string) string {
-	if m, ok := mediaByExtension[strings.ToLower(path.Ext(name))]; ok {
+	if m, ok := mediaByExtension[extension(name)]; ok {
 		return m
 	}
 	switch path.Base(name) {

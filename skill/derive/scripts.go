@@ -31,8 +31,7 @@ type Script struct {
 func Scripts(s *Skill) (scripts []Script, leftOut int, err error) {
 	rd := reader{skill: s}
 	for _, f := range s.Tree.Files() {
-		byExt := interpreterByExtension[strings.ToLower(path.Ext(f.Path))]
-		if f.Path == s.file() || !isScript(f, byExt) {
+		if f.Path == s.file() || !isScript(f) {
 			continue
 		}
 		if len(scripts) == maxScripts {
@@ -49,18 +48,28 @@ func Scripts(s *Skill) (scripts []Script, leftOut int, err error) {
 		}
 		if program := shebang(data); program != "" {
 			script.Interpreter, script.Guess = program, "shebang"
-		} else if byExt != "" {
-			script.Interpreter, script.Guess = byExt, "extension"
+		} else if program := interpreterByExtension[extension(f.Path)]; program != "" {
+			script.Interpreter, script.Guess = program, "extension"
 		}
 		scripts = append(scripts, script)
 	}
 	return scripts, leftOut, nil
 }
 
-func isScript(f skill.File, byExt string) bool {
-	return f.Exec || byExt != "" || KindOf(f.Path) == KindScript && isTextMedia(MediaType(f.Path)) && !isData(f.Path) ||
-		KindOf(f.Path) == KindScript && path.Ext(f.Path) == ""
+// isScript reports whether a file is there to be run: by its executable bit, its
+// extension, or, under scripts/, for being a text that is no data.
+func isScript(f skill.File) bool {
+	ext := extension(f.Path)
+	switch {
+	case f.Exec || interpreterByExtension[ext] != "":
+		return true
+	case KindOf(f.Path) != KindScript:
+		return false
+	}
+	return ext == "" || isTextMedia(MediaType(f.Path)) && !isData(f.Path)
 }
+
+func extension(name string) string { return strings.ToLower(path.Ext(name)) }
 
 // isData reports texts that are no program, though they may lie in scripts/.
 func isData(name string) bool {
