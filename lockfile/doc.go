@@ -8,7 +8,7 @@
 //	lock, err := lockfile.Parse(data)
 //	for _, e := range lock.Skills { … }               // in the manifest's order
 //	dir, err := lockfile.OpenDir(filepath.Join(lock.Targets[0], "pdf"))
-//	err = dir.Verify(lock.Get("pdf"))                 // every byte and mode
+//	err = dir.Verify(lock.Get("pdf"), nil)            // every byte and mode
 //	body, _, err := dir.Body(0)
 //
 // A lock holds facts only. Who is trusted, and whether a signature satisfies a

@@ -15,7 +15,7 @@ func foreignTool(text string, n *node) string {
 	if n.kind != kindObject {
 		return ""
 	}
-	o := &object{n: n, taken: map[string]bool{}}
+	o := &object{n: n}
 	if f := o.take("format"); f != nil {
 		if f.value.kind == kindString && f.value.text != Format && f.value.text != "" {
 			return "a tool whose format is called `" + clip(f.value.text) + "`"
@@ -86,7 +86,7 @@ func firstSkill(o *object) *object {
 	if n == nil || n.kind != kindObject {
 		return nil
 	}
-	return &object{n: n, taken: map[string]bool{}}
+	return &object{n: n}
 }
 
 // foreignText recognises TOML and YAML locks by the start of their lines.

@@ -39,6 +39,7 @@ type field struct {
 	name  string
 	at    int
 	value *node
+	taken bool // a decoder knows the field; see object
 }
 
 // syntaxError is a fault of the JSON text at a byte offset.
@@ -54,6 +55,17 @@ type parser struct {
 	text  string
 	at    int
 	depth int
+	spare []node // allocated many at a time: a lock has some 30 nodes a skill
+}
+
+func (p *parser) node() *node {
+	if len(p.spare) == 0 {
+		p.spare = make([]node, 128)
+	}
+	n := &p.spare[0]
+	p.spare = p.spare[1:]
+	n.at = p.at
+	return n
 }
 
 func parseJSON(text string) (*node, *syntaxError) {
@@ -122,7 +134,7 @@ func (p *parser) value() (*node, *syntaxError) {
 	if p.at >= len(p.text) {
 		return nil, p.expected("a value")
 	}
-	n := &node{at: p.at}
+	n := p.node()
 	switch c := p.text[p.at]; {
 	case c == '{':
 		return n, p.nested(func() *syntaxError { return p.object(n) })
@@ -165,7 +177,7 @@ func (p *parser) object(n *node) *syntaxError {
 	if p.take('}') {
 		return nil
 	}
-	seen := map[string]bool{}
+	var seen keySet
 	for {
 		f := field{at: p.at}
 		if p.at >= len(p.text) || p.text[p.at] != '"' {
@@ -175,10 +187,9 @@ func (p *parser) object(n *node) *syntaxError {
 		if f.name, err = p.str(); err != nil {
 			return err
 		}
-		if seen[f.name] {
+		if !seen.add(f.name, n.fields) {
 			return &syntaxError{f.at, fmt.Sprintf("the key `%s` stands here a second time", f.name)}
 		}
-		seen[f.name] = true
 		if p.space(); !p.take(':') {
 			return p.expected("`:`")
 		}
@@ -196,6 +207,28 @@ func (p *parser) object(n *node) *syntaxError {
 		}
 		p.space()
 	}
+}
+
+// keySet finds a second key of one name: by looking along a short list, with a
+// map for a long one.
+type keySet map[string]bool
+
+func (s *keySet) add(name string, before []field) bool {
+	const short = 16
+	if *s == nil {
+		if len(before) < short {
+			return !slices.ContainsFunc(before, func(f field) bool { return f.name == name })
+		}
+		*s = make(keySet, 4*short)
+		for _, f := range before {
+			(*s)[f.name] = true
+		}
+	}
+	if (*s)[name] {
+		return false
+	}
+	(*s)[name] = true
+	return true
 }
 
 func (p *parser) array(n *node) *syntaxError {

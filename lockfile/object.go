@@ -11,10 +11,9 @@ import (
 // what nobody took. Every method reports faults to the decoder and returns the
 // zero value then.
 type object struct {
-	d     *decoder
-	n     *node
-	what  string // for messages
-	taken map[string]bool
+	d    *decoder
+	n    *node
+	what string // for messages
 }
 
 func (d *decoder) object(n *node, what string) *object {
@@ -22,7 +21,7 @@ func (d *decoder) object(n *node, what string) *object {
 		d.fault(n.at, "%s must be an object, found %s", what, article(n.kind))
 		return nil
 	}
-	return &object{d: d, n: n, what: what, taken: map[string]bool{}}
+	return &object{d: d, n: n, what: what}
 }
 
 func article(k kind) string {
@@ -36,9 +35,9 @@ func article(k kind) string {
 }
 
 func (o *object) take(name string) *field {
-	o.taken[name] = true
 	for i := range o.n.fields {
 		if o.n.fields[i].name == name {
+			o.n.fields[i].taken = true
 			return &o.n.fields[i]
 		}
 	}
@@ -173,7 +172,7 @@ func (o *object) requirements(name string, required bool) map[string]string {
 func (o *object) rest() Unknown {
 	var u Unknown
 	for _, f := range o.n.fields {
-		if o.taken[f.name] {
+		if f.taken {
 			continue
 		}
 		if u == nil {

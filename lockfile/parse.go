@@ -59,7 +59,12 @@ func Parse(data []byte) (*Lock, error) {
 	return l, nil
 }
 
-func unixLines(data []byte) []byte { return bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")) }
+func unixLines(data []byte) []byte {
+	if !bytes.Contains(data, []byte("\r\n")) {
+		return data
+	}
+	return bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+}
 
 func corrupt(message string) *skill.Error {
 	return &skill.Error{

@@ -72,24 +72,46 @@ func (d *Dir) hash(p string) (skill.File, error) {
 }
 
 // Verify hashes the whole directory and compares it with what e locks: digest
-// and signature file. An error of code verify_changed, verify_missing or
-// verify_extra means the skill is not what was locked; any other, that it could
-// not be read. A path entry locks no content and always passes.
-func (d *Dir) Verify(e *Entry) error {
+// and signature file. want, which may be nil, is the tree that e.Digest stands
+// for (its manifest lies beside it in skillpm's store); with it the error names
+// the file, and on Windows it is needed if a file of the skill is executable.
+//
+// An error of code verify_changed, verify_missing or verify_extra means that the
+// skill is not what was locked; any other, that it could not be read. A path
+// entry locks no content and always passes.
+func (d *Dir) Verify(e *Entry, want *skill.Tree) error {
 	if e == nil {
 		return &skill.Error{Code: "verify_extra", Offset: -1, Message: fmt.Sprintf("`%s` is not in the lock", d.name)}
 	}
 	if e.Source.Type == TypePath {
 		return nil
 	}
-	tree, signature, err := d.Tree(skill.DefaultLimits, nil)
+	if want != nil && want.Digest() != e.Digest {
+		return &skill.Error{Code: "digest_mismatch", Offset: -1, Message: fmt.Sprintf("the tree to compare `%s` with has digest %s, locked is %s", e.Key, want.Digest(), e.Digest)}
+	}
+	got, signature, err := d.Tree(skill.DefaultLimits, want)
 	if err != nil {
 		return err
 	}
-	if got := tree.Digest(); got != e.Digest {
-		return &skill.Error{Code: "verify_changed", Offset: -1, Message: fmt.Sprintf("`%s` has digest %s, locked is %s", e.Key, got, e.Digest)}
+	if digest := got.Digest(); digest != e.Digest {
+		return changed(e, digest, want, got)
 	}
 	return verifySignature(e, signature)
+}
+
+func changed(e *Entry, digest skill.Digest, want, got *skill.Tree) error {
+	fault := &skill.Error{Code: "verify_changed", Offset: -1, Message: fmt.Sprintf("`%s` has digest %s, locked is %s", e.Key, digest, e.Digest)}
+	if want == nil {
+		return fault
+	}
+	diffs := Compare(want, got)
+	first := diffs[0] // the digests differ, so at least one file does
+	fault.Code = map[string]string{Changed: "verify_changed", Mode: "verify_changed", Missing: "verify_missing", Extra: "verify_extra"}[first.Kind]
+	fault.Message = fmt.Sprintf("`%s`: %s %q", e.Key, first.Kind, first.Path)
+	if len(diffs) > 1 {
+		fault.Message += fmt.Sprintf(" and %d more", len(diffs)-1)
+	}
+	return fault
 }
 
 func verifySignature(e *Entry, got skill.Digest) error {
@@ -146,9 +168,9 @@ func Compare(want, got *skill.Tree) []Difference {
 	return diffs
 }
 
-// VerifyDir opens dir and verifies it against e. A missing directory is
-// verify_missing.
-func VerifyDir(dir string, e *Entry) error {
+// VerifyDir opens dir and verifies it against e, as Dir.Verify does. A missing
+// directory is verify_missing.
+func VerifyDir(dir string, e *Entry, want *skill.Tree) error {
 	d, err := OpenDir(dir)
 	if os.IsNotExist(err) {
 		return &skill.Error{Code: "verify_missing", Offset: -1, Message: fmt.Sprintf("`%s` is not there", dir)}
@@ -157,5 +179,5 @@ func VerifyDir(dir string, e *Entry) error {
 		return err
 	}
 	defer d.Close()
-	return d.Verify(e)
+	return d.Verify(e, want)
 }
