@@ -116,11 +116,11 @@ func (r *skillChecker) hiddenText(data []byte) {
 	}
 	start := bytes.LastIndexByte(data[:at], '\n') + 1
 	pos := Position{1 + bytes.Count(data[:at], []byte("\n")), 1 + utf8.RuneCount(data[start:at])}
-	more := ""
+	what := fmt.Sprintf("a hidden character, U+%04X", first)
 	if count > 1 {
-		more = fmt.Sprintf(" and %d more such characters", count-1)
+		what = fmt.Sprintf("%d hidden characters, the first U+%04X", count, first)
 	}
-	r.note(diag.HiddenUnicode, pos, "U+%04X%s: readers do not see it, agents do", first, more)
+	r.note(diag.HiddenUnicode, pos, "%s: a reviewer does not see what an agent reads", what)
 }
 
 func isASCII(data []byte) bool {

@@ -98,6 +98,9 @@ func isFence(line []byte) bool {
 
 func split(data []byte, at, line int) (document, *diag.Error) {
 	opening, next := lineAt(data, at)
+	if len(bytes.TrimSpace(data)) == 0 {
+		return document{}, diag.New(diag.FrontmatterMissing, "the file is empty").At("", 1, 1)
+	}
 	if !isFence(opening) {
 		return document{}, diag.New(diag.FrontmatterMissing, "expected a line `---`, found %s", quoteLine(opening)).At("", line, 1).
 			WithHint("a skill begins with ---, name: and description:, then --- again")

@@ -110,8 +110,12 @@ func (r *fieldReader) yamlStyle(root *yaml.Node) {
 
 // scalarNote notes a number, boolean or null where text is wanted.
 func (r *fieldReader) scalarNote(f field) {
-	if f.value.Kind == yaml.ScalarNode && !isText(f.value) {
-		r.note(diag.ScalarNotString, r.at(f.value), "`%s` is %s to a YAML reader, not text", f.key.Value, kindWords(f.value)).
+	switch {
+	case f.value.Kind != yaml.ScalarNode || isText(f.value):
+	case isNull(f.value):
+		r.note(diag.ScalarNotString, r.at(f.key), "`%s` holds nothing", f.key.Value).WithHint("leave the field out")
+	default:
+		r.note(diag.ScalarNotString, r.at(f.value), "`%s` is read as %s, not as text", f.key.Value, kindWords(f.value)).
 			WithHint("quote it: %s: %q", f.key.Value, nodeText(f.value))
 	}
 }

@@ -216,7 +216,7 @@ func (l *linker) mentions(s *skillChecker) {
 		}
 	}
 	if len(names) > 0 {
-		s.note(diag.SiblingUndeclared, at, "the text names %s beside this skill without requiring them", nameList(names)).
+		s.note(diag.SiblingUndeclared, at, "the text names %s, beside this skill and not required by it", nameList(names)).
 			WithHint("where they are needed, put skillpm.requires.%s: \"*\" under metadata", names[0])
 	}
 }

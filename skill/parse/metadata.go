@@ -73,7 +73,7 @@ func (r *fieldReader) metadataValues(odd []field) {
 		if more := len(names) - 8; more > 0 {
 			names = append(names[:8], fmt.Sprintf("%d more", more))
 		}
-		e.Message += "; so are " + strings.Join(names, ", ")
+		e.Message += "; also " + strings.Join(names, ", ")
 	}
 }
 

@@ -85,7 +85,8 @@ func yamlError(err error, front []byte, line int) *diag.Error {
 		out.At("", at+line-1, column)
 	}
 	if strings.HasPrefix(message, "expected single document") {
-		out.Message = "not one YAML document: a line `---` or `...` inside the frontmatter begins another"
+		out.Message = "not one YAML document: a line that begins with `---` or `...` ends the first"
+		out.At("", documentLine(front)+line-1, 1)
 	}
 	if n := conflictLine(front); n > 0 {
 		return out.At("", n+line-1, 1).WithHint("resolve the merge first: the lines <<<<<<<, ======= and >>>>>>> are git's")
@@ -118,6 +119,16 @@ func conflictLine(front []byte) int {
 	return 0
 }
 
+// documentLine returns the line of the first document marker.
+func documentLine(front []byte) int {
+	for i, l := range strings.Split(string(front), "\n") {
+		if strings.HasPrefix(l, "---") || strings.HasPrefix(l, "...") {
+			return i + 1
+		}
+	}
+	return 1
+}
+
 func hasTabIndent(front []byte, line int) bool {
 	lines := strings.Split(string(front), "\n")
 	if line > len(lines) {
@@ -130,7 +141,10 @@ func hasTabIndent(front []byte, line int) bool {
 // checkNode returns the first violation below n: duplicate keys before anchors
 // and aliases before tags.
 func checkNode(n *yaml.Node, line int) *diag.Error {
-	for _, rule := range []func(*yaml.Node) *diag.Error{ruleKeys, ruleAliases, ruleTags} {
+	if err := walk(n, func(n *yaml.Node) *diag.Error { return ruleKeys(n, line) }); err != nil {
+		return err
+	}
+	for _, rule := range []func(*yaml.Node) *diag.Error{ruleAliases, ruleTags} {
 		if err := walk(n, rule); err != nil {
 			err.Line += line - 1
 			return err
@@ -153,7 +167,7 @@ func walk(n *yaml.Node, rule func(*yaml.Node) *diag.Error) *diag.Error {
 	return nil
 }
 
-func ruleKeys(n *yaml.Node) *diag.Error {
+func ruleKeys(n *yaml.Node, line int) *diag.Error {
 	if n.Kind != yaml.MappingNode {
 		return nil
 	}
@@ -164,12 +178,12 @@ func ruleKeys(n *yaml.Node) *diag.Error {
 		case key.Kind == yaml.AliasNode:
 			continue // ruleAliases names it
 		case key.Kind != yaml.ScalarNode:
-			return diag.New(diag.YamlInvalid, "%s stands where a key is expected", kindWords(key)).At("", key.Line, key.Column).
+			return diag.New(diag.YamlInvalid, "%s stands where a key is expected", kindWords(key)).At("", key.Line+line-1, key.Column).
 				WithHint("quote a value that begins with { or [")
 		}
 		if first, ok := seen[key.Value]; ok {
-			return diag.New(diag.YamlDuplicateKey, "the key `%s` stands twice", key.Value).At("", key.Line, key.Column).
-				WithDetail("first in line %d of the frontmatter", first.Line)
+			return diag.New(diag.YamlDuplicateKey, "the key `%s` stands in lines %d and %d", key.Value, first.Line+line-1, key.Line+line-1).
+				At("", key.Line+line-1, key.Column)
 		}
 		seen[key.Value] = key
 	}
