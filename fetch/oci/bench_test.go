@@ -34,7 +34,9 @@ func onDisk(t testing.TB, list []sample) (dir string, out []oci.Item) {
 			}
 		}
 		out = append(out, oci.TreeItem(fmt.Sprint(i), s.tree.Digest(), func(context.Context) (*skill.Tree, oci.OpenFunc, error) {
-			return s.tree, func(path string) (io.ReadCloser, error) { return os.Open(filepath.Join(root, filepath.FromSlash(path))) }, nil
+			return s.tree, func(path string) (io.ReadCloser, error) {
+				return os.Open(filepath.Join(root, filepath.FromSlash(path)))
+			}, nil
 		}))
 	}
 	return dir, out
