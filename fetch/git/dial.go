@@ -11,18 +11,43 @@ import (
 )
 
 // dial chooses the transport for repo. Nothing is connected yet. host is the
-// key under which capabilities are remembered.
+// key under which capabilities are remembered. Messages name the repository as
+// it was asked for, whatever address the user's git configuration makes of it.
 func (s *Source) dial(repo skill.Source) (svc service, host string, err error) {
+	name := repo.Repository()
+	repo = s.rewritten(repo)
+	host = repo.Transport() + "://" + repo.Host()
 	switch repo.Transport() {
 	case "https", "http":
-		svc, err = s.dialHTTP(repo)
+		svc, err = s.dialHTTP(repo, name)
+	case "ssh":
+		svc, err = s.dialSSH(repo, name)
+	case "git":
+		svc, err = s.dialDaemon(repo, name)
+	case "file":
+		svc, err = s.dialFile(repo, name)
 	default:
 		err = diag.New(diag.Internal, "no transport for %s", repo)
 	}
-	return svc, repo.Transport() + "://" + repo.Host(), err
+	return svc, host, err
 }
 
-func (s *Source) dialHTTP(repo skill.Source) (service, error) {
+// rewritten applies the user's url.<base>.insteadOf. A host that only stands in
+// their git configuration is one they named.
+func (s *Source) rewritten(repo skill.Source) skill.Source {
+	address, ok := s.config().rewrite(repo.URL())
+	if !ok {
+		return repo
+	}
+	to, err := skill.ParseSource(address)
+	if err != nil || to.Kind() != skill.SourceGit {
+		return repo // what git itself would make of it is no address we know
+	}
+	s.configured.Store(to.Host(), true)
+	return to
+}
+
+func (s *Source) dialHTTP(repo skill.Source, name string) (service, error) {
 	if _, err := s.transport(); err != nil {
 		return nil, err
 	}
@@ -39,16 +64,21 @@ func (s *Source) dialHTTP(repo skill.Source) (service, error) {
 	if err := s.guard.CheckURL(base); err != nil {
 		return nil, err
 	}
-	return &httpService{src: s, repo: repo.Repository(), base: base, user: user, password: password}, nil
+	return &httpService{src: s, repo: name, base: base, user: user, password: password}, nil
 }
 
-func (s *Source) named(host string) bool { return s.opt.Named != nil && s.opt.Named(host) }
+// named reports whether the user named host, to us or in their git configuration.
+func (s *Source) named(host string) bool {
+	_, configured := s.configured.Load(host)
+	return configured || s.opt.Named != nil && s.opt.Named(host)
+}
 
 // transport returns the HTTP transport that all repositories share.
 func (s *Source) transport() (*http.Transport, error) {
 	s.webOnce.Do(func() {
 		s.rt, s.guard, s.webErr = web.New(web.Config{
-			Named: s.named, Getenv: s.getenv, CAFiles: []string{s.opt.CAFile},
+			Named: s.named, Getenv: s.getenv, Proxy: s.config().get("http.proxy"),
+			CAFiles:        []string{s.opt.CAFile, s.getenv("GIT_SSL_CAINFO"), expandHome(s.config().get("http.sslcainfo"), s.opt.Home)},
 			ConnectTimeout: connectTimeout, AnswerTimeout: answerTimeout,
 		})
 		if s.webErr != nil {
@@ -71,7 +101,14 @@ func lookup(environ []string, key string) string {
 	return value
 }
 
-func (s *Source) headers(*http.Request) {}
+// headers adds the user's http.extraHeader, which is how some CI systems hand
+// out a token for one host.
+func (s *Source) headers(r *http.Request) {
+	key, value, ok := strings.Cut(s.config().forURL(r.URL.Scheme+"://"+r.URL.Host+r.URL.Path, "extraheader"), ":")
+	if ok && !strings.ContainsAny(value, "\r\n") {
+		r.Header.Set(strings.TrimSpace(key), strings.TrimSpace(value))
+	}
+}
 
 // moved tells the user once that a repository has another address now.
 func (s *Source) moved(repo, from, to string) {

@@ -17,9 +17,12 @@ import (
 	"net/http"
 	"sync"
 
+	"golang.org/x/crypto/ssh"
+
 	"github.com/skillpm/skillpm/fetch"
 	"github.com/skillpm/skillpm/fetch/internal/web"
 	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/par"
 	"github.com/skillpm/skillpm/skill"
 )
 
@@ -82,6 +85,10 @@ type Source struct {
 	guard   *web.Guard
 	webErr  error
 
+	configOnce func() *gitConfig
+	configured sync.Map                      // hosts named in the user's git configuration
+	ssh        par.Once[string, *ssh.Client] // by user and address
+
 	mu       sync.Mutex
 	sessions map[string]*session
 	facts    map[string]string
@@ -103,6 +110,7 @@ func New(opt Options) (*Source, error) {
 		s.progress = silent{}
 	}
 	s.auth = newKeyring(opt)
+	s.configOnce = sync.OnceValue(s.readConfig)
 	return s, nil
 }
 
@@ -141,6 +149,12 @@ func (s *Source) Close() error {
 	var errs []error
 	for _, ses := range s.sessions {
 		errs = append(errs, ses.svc.close())
+	}
+	for _, client := range s.ssh.Values() {
+		_ = client.Close() // its channels are closed; the server may have ended it
+	}
+	if s.rt != nil {
+		s.rt.CloseIdleConnections()
 	}
 	return errors.Join(errs...)
 }

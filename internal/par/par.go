@@ -121,6 +121,19 @@ func (o *Once[K, V]) run(key K, c *call[V], f func() (V, error)) (V, error) {
 	return c.v, c.err
 }
 
+// Forget drops key's value, so that the next Get makes it again.
+func (o *Once[K, V]) Forget(key K) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if c := o.calls[key]; c != nil {
+		select {
+		case <-c.done:
+			delete(o.calls, key)
+		default: // being made anew already
+		}
+	}
+}
+
 // Values returns the values made so far, in no particular order.
 func (o *Once[K, V]) Values() []V {
 	o.mu.Lock()

@@ -1,0 +1,117 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync/atomic"
+	"time"
+)
+
+// wire is a two-way connection to an upload-pack: an ssh channel, a TCP
+// connection to git daemon, or the pipes of a local process.
+type wire interface {
+	io.ReadWriteCloser
+	// complaint waits a moment for the other side to end and returns what it
+	// wrote to its standard error, "" if nothing.
+	complaint() string
+}
+
+// streamService is an upload-pack at the other end of a wire. It connects when
+// it is asked to advertise.
+type streamService struct {
+	connect func(ctx context.Context) (wire, error)
+	count   func(n int)
+	w       wire
+}
+
+func (s *streamService) stateful() bool { return true }
+
+func (s *streamService) close() error {
+	if s.w == nil {
+		return nil
+	}
+	_ = s.w.Close() // nothing more is expected of it, and the other side may have ended it
+	s.w = nil
+	return nil
+}
+
+func (s *streamService) advertise(ctx context.Context) (io.ReadCloser, error) {
+	_ = s.close()
+	connecting, cancel := context.WithTimeoutCause(ctx, connectTimeout, errSlow)
+	defer cancel()
+	w, err := s.connect(connecting)
+	if err != nil {
+		return nil, ctxCause(connecting, err)
+	}
+	s.w = w
+	return s.reader(ctx), nil
+}
+
+func (s *streamService) call(ctx context.Context, body []byte) (io.ReadCloser, error) {
+	if s.w == nil {
+		return nil, io.ErrUnexpectedEOF
+	}
+	r := s.reader(ctx)
+	if _, err := s.w.Write(body); err != nil {
+		err = r.ended(err)
+		_ = r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// reader reads an answer. While it is open, the end of ctx and a stall close the
+// wire, which is the only way to stop a read that waits.
+func (s *streamService) reader(ctx context.Context) *streamReader {
+	r := &streamReader{w: s.w, count: s.count}
+	w := s.w
+	r.timer = time.AfterFunc(answerTimeout, func() {
+		r.stalled.Store(true)
+		_ = w.Close()
+	})
+	r.stop = context.AfterFunc(ctx, func() { _ = w.Close() })
+	return r
+}
+
+type streamReader struct {
+	w       wire
+	timer   *time.Timer
+	stop    func() bool
+	stalled atomic.Bool
+	count   func(int)
+}
+
+func (r *streamReader) Read(b []byte) (int, error) {
+	n, err := r.w.Read(b)
+	r.timer.Reset(stallTimeout)
+	if n > 0 {
+		r.count(n)
+		return n, nil
+	}
+	return n, r.ended(err)
+}
+
+// ended explains the end of a wire: by a stall, by what the other side said
+// last, or by itself.
+func (r *streamReader) ended(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case r.stalled.Load():
+		return errStalled
+	}
+	if text := r.w.complaint(); text != "" {
+		return &remoteError{cleanMessage([]byte(text))}
+	}
+	if errors.Is(err, io.EOF) {
+		return io.EOF
+	}
+	return err
+}
+
+func (r *streamReader) Close() error {
+	r.timer.Stop()
+	r.stop()
+	return nil
+}
