@@ -192,6 +192,9 @@ const (
 	SignerUnverified               Code = "signer_unverified"
 	SignatureExpiredSince          Code = "signature_expired_since"
 	FrontmatterRepaired            Code = "frontmatter_repaired"
+	VersionDiffers                 Code = "version_differs"
+	MirrorListing                  Code = "mirror_listing"
+	ManifestExists                 Code = "manifest_exists"
 	DiskFailed                     Code = "disk_failed"
 	CacheLocked                    Code = "cache_locked"
 	ValueCut                       Code = "value_cut"
@@ -379,6 +382,9 @@ var table = []Info{
 	{SignerUnverified, 0, "note", "install, verify", "signed, but nothing configured anchors the signer"},
 	{SignatureExpiredSince, 0, "warning", "install, verify", "expired after it was locked"},
 	{FrontmatterRepaired, 0, "warning", "install", "a value was quoted in memory to be readable"},
+	{VersionDiffers, 0, "note", "install", "the tag and SKILL.md name different versions; the tag decides"},
+	{MirrorListing, 0, "note", "add, update, lock", "versions were read from a mirror, not from the repository"},
+	{ManifestExists, 2, "refusal", "init", "skills.toml is already there"},
 	{DiskFailed, 1, "failure", "any", "the file system refused a call for another reason than space or rights"},
 	{CacheLocked, 0, "note", "any", "another run held the cache's index; the run went on without it"},
 	{ValueCut, 0, "note", "validate", "a YAML comment ends a value early"},

@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/skillpm/skillpm/internal/project"
+)
+
+// installFlags are what every command that installs has.
+type installFlags struct {
+	opt     project.InstallOptions
+	mirrors []string
+	jobs    int
+	minAge  string
+	yes     bool
+	noLock  bool
+}
+
+func (f *installFlags) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.BoolVar(&f.opt.DryRun, "dry-run", false, "say what would happen and write nothing")
+	fl.BoolVar(&f.opt.Force, "force", false, "give up local edits and directories in the way")
+	fl.BoolVar(&f.opt.ResolveSubskills, "resolve-subskills", false, "agree once to repositories that dependencies bring")
+	fl.StringSliceVar(&f.opt.AllowUntrusted, "allow-untrusted", nil, "install `SKILL` although the trust policy refuses it")
+	fl.BoolVar(&f.opt.AcceptSignerChange, "accept-signer-change", false, "accept another signer than the locked one")
+	fl.BoolVar(&f.opt.AcceptDowngrade, "accept-unsigned", false, "accept that a skill that was signed no longer is")
+	fl.StringArrayVar(&f.mirrors, "mirror", nil, "read `MIRROR` first: dir:PATH, tar:FILE, oci://… or https://…")
+	fl.IntVar(&f.jobs, "jobs", 0, "work on `N` repositories at once (default 8)")
+	fl.StringVar(&f.minAge, "min-age", "", "replace min_age of the trust policy, as in 3d; 0 switches it off")
+	fl.BoolVarP(&f.yes, "yes", "y", false, "agree to what would be asked")
+}
+
+// change puts the flags into the options of a run.
+func (f *installFlags) change(opt *project.Options) error {
+	opt.Mirrors, opt.Jobs = f.mirrors, f.jobs
+	if f.minAge != "" {
+		age, err := parseAge(f.minAge)
+		if err != nil {
+			return err
+		}
+		opt.MinAge = &age
+	}
+	if f.yes {
+		opt.Ask = func(string) bool { return true }
+	}
+	return nil
+}
+
+// parseAge reads a duration that may have days: 3d, 36h, 0.
+func parseAge(text string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n < 36500 {
+			return time.Duration(n) * 24 * time.Hour, nil
+		}
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil && text == "0" {
+		return 0, nil
+	}
+	if err != nil || d < 0 {
+		return 0, usageError("`%s` is no age; write 3d, 36h or 0", text)
+	}
+	return d, nil
+}
+
+func newAddCmd(app *App) *cobra.Command {
+	var s scope
+	var f installFlags
+	var opt project.AddOptions
+	var optional, noInstall bool
+	cmd := &cobra.Command{
+		Use:   "add SRC…",
+		Short: "Add skills to skills.toml, lock and install them",
+		Long: `Add skills to skills.toml, lock and install them.
+
+SRC is owner/repo//path, a URL (https, ssh, git, file) with //path,
+user@host:repo//path, ./directory, a discovery index (https://site), the address
+of a folder in a browser, or a name of a configured registry. @VERSION, @RANGE or
+@BRANCH may follow. A repository without a path takes its only skill, or lists
+what it has.`,
+		Example: `  skillpm add anthropics/skills//skills/pdf
+  skillpm add obra/superpowers@^3 --skill brainstorming --skill writing-plans
+  skillpm add git@example.com:team/skills.git//deploy@main --as team-deploy
+  skillpm add ./skills/house`,
+		Args: cobra.MinimumNArgs(1),
+	}
+	s.add(cmd)
+	f.add(cmd)
+	fl := cmd.Flags()
+	fl.StringVar(&opt.As, "as", "", "install under `KEY` instead of the skill's own name")
+	fl.StringSliceVar(&opt.Skills, "skill", nil, "take the skill `NAME` of the repository")
+	fl.BoolVar(&opt.All, "all", false, "take every skill of the repository")
+	fl.BoolVar(&optional, "optional", false, "write use = \"optional\"")
+	fl.BoolVar(&noInstall, "no-install", false, "change skills.toml and skills.lock only")
+	return app.command(cmd, "add", func(ctx context.Context, args []string) (Result, error) {
+		opt.InstallOptions, opt.NoInstall = f.opt, noInstall
+		if optional {
+			opt.Use = "optional"
+		}
+		if app.UI.CanAsk() && !app.flags.json {
+			opt.Choose = app.chooseSkills
+		}
+		return app.with(project.Open, s, f.change, func(p *project.Project) (Result, error) {
+			c, err := p.Add(ctx, args, opt)
+			return resultOr(c, err, wrapChange)
+		})
+	})
+}
+
+// chooseSkills lets a person pick among the skills of a repository.
+func (app *App) chooseSkills(repository string, paths []string) ([]string, error) {
+	app.UI.Infof("%s holds %d skills:\n", repository, len(paths))
+	for i, path := range paths {
+		app.UI.Infof("%4d  %s\n", i+1, path)
+	}
+	answer := app.UI.Prompt("Which (numbers, or all)? ")
+	if answer == "all" {
+		return paths, nil
+	}
+	var picked []string
+	for word := range strings.FieldsFuncSeq(answer, func(r rune) bool { return r == ' ' || r == ',' }) {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 1 || n > len(paths) {
+			return nil, usageError("`%s` is no number from 1 to %d", word, len(paths))
+		}
+		picked = append(picked, paths[n-1])
+	}
+	if len(picked) == 0 {
+		return nil, usageError("nothing was chosen")
+	}
+	return picked, nil
+}
+
+func newRemoveCmd(app *App) *cobra.Command {
+	var s scope
+	var f installFlags
+	cmd := &cobra.Command{
+		Use: "remove NAME…", Aliases: []string{"rm"}, Args: cobra.MinimumNArgs(1),
+		Short: "Take skills out of skills.toml, the lock and the disk",
+	}
+	s.add(cmd)
+	f.add(cmd)
+	cmd.Flags().BoolVar(&f.opt.NoInstall, "no-install", false, "change skills.toml and skills.lock only")
+	return app.command(cmd, "remove", func(ctx context.Context, args []string) (Result, error) {
+		return app.with(project.Open, s, f.change, func(p *project.Project) (Result, error) {
+			c, err := p.Remove(ctx, args, f.opt)
+			return resultOr(c, err, wrapChange)
+		})
+	})
+}
+
+func newInstallCmd(app *App) *cobra.Command {
+	var s scope
+	var f installFlags
+	var opt project.AddOptions
+	cmd := &cobra.Command{
+		Use: "install [SRC…]", Aliases: []string{"i"},
+		Short: "Make the installed skills equal skills.lock",
+		Long: `Make the installed skills equal skills.lock. The lock is resolved first where
+skills.toml has left it behind, unless --frozen, which is the default where the
+variable CI is set. With SRC it is the same as add.`,
+	}
+	s.add(cmd)
+	f.add(cmd)
+	fl := cmd.Flags()
+	fl.BoolVar(&f.opt.Frozen, "frozen", false, "only read the lock; refuse if it is out of date")
+	fl.BoolVar(&f.noLock, "no-frozen", false, "resolve although CI is set")
+	fl.BoolVar(&f.opt.NoManifest, "no-manifest", false, "take skills.lock alone, without skills.toml")
+	return app.command(cmd, "install", func(ctx context.Context, args []string) (Result, error) {
+		if len(args) > 0 {
+			opt.InstallOptions = f.opt
+			return app.with(project.Open, s, f.change, func(p *project.Project) (Result, error) {
+				c, err := p.Add(ctx, args, opt)
+				return resultOr(c, err, wrapChange)
+			})
+		}
+		if app.envTrue("CI") && !f.opt.Frozen && !f.noLock {
+			f.opt.Frozen = true
+			app.UI.Infof("CI is set: the lock is only read (--frozen); --no-frozen resolves\n")
+		}
+		open := opener(project.Open)
+		if f.opt.NoManifest {
+			open = project.OpenLock
+		}
+		return app.with(open, s, f.change, func(p *project.Project) (Result, error) {
+			c, err := p.Install(ctx, f.opt)
+			return resultOr(c, err, wrapChange)
+		})
+	})
+}
+
+func newLockCmd(app *App) *cobra.Command {
+	var s scope
+	var f installFlags
+	var check bool
+	cmd := &cobra.Command{Use: "lock", Short: "Resolve skills.toml into skills.lock", Args: cobra.NoArgs}
+	s.add(cmd)
+	f.add(cmd)
+	cmd.Flags().BoolVar(&check, "check", false, "write nothing; exit 3 and say the difference if the lock is out of date")
+	return app.command(cmd, "lock", func(ctx context.Context, _ []string) (Result, error) {
+		open := opener(project.OpenConflicted)
+		if check {
+			open = project.Open
+		}
+		return app.with(open, s, f.change, func(p *project.Project) (Result, error) {
+			if check {
+				if err := p.CheckLock(ctx); err != nil {
+					return nil, err
+				}
+				return message{sentence: fmt.Sprintf("skills.lock is up to date: %s\n", plural(len(p.LockFile().Skills), "skill"))}, nil
+			}
+			c, err := p.Lock(ctx, project.LockOptions{DryRun: f.opt.DryRun, ResolveSubskills: f.opt.ResolveSubskills})
+			return resultOr(c, err, wrapChange)
+		})
+	})
+}

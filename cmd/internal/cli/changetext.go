@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/skillpm/skillpm/cmd/internal/ui"
+	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/install"
+	"github.com/skillpm/skillpm/internal/project"
+)
+
+// changeResult prints what add, remove, install, lock and update did.
+type changeResult struct{ *project.Change }
+
+// maxRows bounds how many skills a summary lists before it only counts.
+const maxRows = 40
+
+// Text implements Result. The report is for people, so it goes to Err.
+func (c changeResult) Text(s *ui.Streams) {
+	rows := c.rows(s)
+	for i, row := range rows {
+		if i == maxRows {
+			s.Infof("… and %d more; `skillpm list` shows all\n", len(rows)-i)
+			break
+		}
+		s.Infof("%s\n", row)
+	}
+	for _, b := range c.Behind {
+		s.Infof("note: `%s` stays at %s although %s exists%s\n", b.Key, b.Version, b.Newest, because(b.Because))
+	}
+	for _, place := range c.Unmanaged {
+		s.Infof("note: %s is a skill that no lock names; it is left alone\n", diag.Escape(place))
+	}
+	s.Infof("%s\n", c.summary())
+}
+
+func because(keys []string) string {
+	if len(keys) == 0 {
+		return ""
+	}
+	return ", because of " + strings.Join(keys, ", ")
+}
+
+func (c changeResult) rows(s *ui.Streams) []string {
+	var rows []string
+	for _, k := range c.Skills {
+		if text := changeRow(s, k); text != "" {
+			rows = append(rows, text)
+		}
+	}
+	return rows
+}
+
+// changeRow describes one skill, "" when nothing happened to it.
+func changeRow(s *ui.Streams, k project.SkillChange) string {
+	mark, version, role := "", k.To, ui.Good
+	switch k.Action {
+	case project.Added:
+		mark = "+"
+	case project.Removed:
+		mark, version, role = "-", k.From, ui.Bad
+	case project.Updated, project.Moved:
+		mark, version, role = "~", k.From+" -> "+k.To, ui.Warn
+	case project.Downgraded:
+		mark, version, role = "!", k.From+" -> "+k.To+" (DOWNGRADE)", ui.Bad
+	default:
+		switch install.Kind(k.Disk) {
+		case install.Create, install.Replace:
+			mark, role = "=", ui.Accent
+		default:
+			return ""
+		}
+	}
+	text := s.Paint(role, mark) + " " + s.Paint(ui.Strong, k.Key)
+	if version != "" {
+		text += " " + diag.Escape(version)
+	}
+	text += "  " + s.Paint(ui.Subdued, diag.Escape(k.Source))
+	if k.Action == project.Removed {
+		return text
+	}
+	var facts []string
+	if k.Signature != "" {
+		facts = append(facts, k.Signature)
+	}
+	facts = append(facts, k.Carries...)
+	if k.Transitive {
+		facts = append(facts, "required by others")
+	}
+	if len(facts) > 0 {
+		text += "  [" + strings.Join(facts, ", ") + "]"
+	}
+	return text
+}
+
+// summary is the last line: counts and where the skills are.
+func (c changeResult) summary() string {
+	counts := map[project.Action]int{}
+	placed := 0
+	for _, k := range c.Skills {
+		counts[k.Action]++
+		if k.Disk == string(install.Create) || k.Disk == string(install.Replace) {
+			placed++
+		}
+	}
+	total := len(c.Skills) - counts[project.Removed]
+	var parts []string
+	for _, a := range []project.Action{project.Added, project.Updated, project.Downgraded, project.Moved, project.Removed} {
+		if counts[a] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[a], a))
+		}
+	}
+	where := strings.Join(c.Targets, ", ")
+	switch {
+	case c.DryRun:
+		return fmt.Sprintf("dry run: %s, nothing was written", orNothing(parts))
+	case c.NoInstall && c.LockChanged:
+		return fmt.Sprintf("skills.lock written: %s (%s)", plural(total, "skill"), orNothing(parts))
+	case c.NoInstall:
+		return fmt.Sprintf("skills.lock is up to date: %s", plural(total, "skill"))
+	case c.UpToDate:
+		return fmt.Sprintf("up to date: %s in %s", plural(total, "skill"), where)
+	}
+	if placed > 0 {
+		parts = append(parts, fmt.Sprintf("%d placed", placed))
+	}
+	return fmt.Sprintf("installed: %s in %s (%s)", plural(total, "skill"), where, orNothing(parts))
+}
+
+func orNothing(parts []string) string {
+	if len(parts) == 0 {
+		return "no change"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func wrapChange(c *project.Change) Result { return changeResult{c} }

@@ -1,0 +1,25 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+// commands lists every command but help, in the order of a first use.
+func commands(app *App) []*cobra.Command {
+	return []*cobra.Command{
+		newInitCmd(app),
+		newAddCmd(app),
+		newRemoveCmd(app),
+		newInstallCmd(app),
+		newLockCmd(app),
+		newUpdateCmd(app),
+		newOutdatedCmd(app),
+		newVersionsCmd(app),
+		newListCmd(app),
+		newTreeCmd(app),
+		newWhyCmd(app),
+		newInfoCmd(app),
+		newDiffCmd(app),
+		newVerifyCmd(app),
+		newCacheCmd(app),
+		newVersionCmd(app),
+	}
+}

@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/skillpm/skillpm/cmd/internal/report"
+	"github.com/skillpm/skillpm/internal/diag"
+)
+
+// sortedNames returns the keys of m in order.
+func sortedNames(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// rendered turns findings into a foreign document; err still decides the status.
+func (app *App) rendered(format, suite string, cases []report.Case, err error) (Result, error) {
+	data, renderErr := report.Render(format, suite, buildVersion(), cases)
+	if renderErr != nil {
+		return nil, renderErr
+	}
+	app.diagnostics = nil
+	return Raw{data}, shown(err)
+}
+
+// escapeLines escapes each line of a text that came from outside.
+func escapeLines(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		body, ended := strings.CutSuffix(line, "\n")
+		b.WriteString(diag.Escape(body))
+		if ended {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,181 @@
+package project
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/skillpm/skillpm/internal/agents"
+	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/fsx"
+	"github.com/skillpm/skillpm/internal/manifest"
+	"github.com/skillpm/skillpm/lockfile"
+	"github.com/skillpm/skillpm/resolver"
+)
+
+// InitOptions tunes Init.
+type InitOptions struct {
+	// Agents are ids to write instead of those detected; nil detects.
+	Agents []string
+	// GitAttributes writes the line that keeps the lock's line ends.
+	GitAttributes bool
+}
+
+// InitResult says what Init wrote and found.
+type InitResult struct {
+	Manifest string   `json:"manifest"`
+	Agents   []string `json:"agents"`
+	Targets  []string `json:"targets"`
+	// Existing are skills that already lie in the targets; none is managed yet.
+	Existing []string `json:"existing,omitempty"`
+	// Attributes is the line for .gitattributes, AttributesWritten whether it was
+	// written now.
+	Attributes        string `json:"attributes,omitempty"`
+	AttributesWritten bool   `json:"attributesWritten,omitempty"`
+}
+
+const attributesFile = ".gitattributes"
+
+// attributesLine keeps git from turning the lock into CRLF on Windows.
+const attributesLine = lockfile.FileName + " text eol=lf"
+
+// Init writes a skills.toml into opt.Dir. An existing one is never touched.
+func Init(opt Options, in InitOptions) (*InitResult, error) {
+	p, err := newProject(opt)
+	if err != nil {
+		return nil, err
+	}
+	p.Root = opt.Dir
+	if opt.Global {
+		p.Root = p.globalDir()
+	}
+	file := p.manifestPath()
+	if data, err := readBounded(file); err == nil {
+		if _, err := manifest.Parse(p.display(file), data, resolver.CheckRange); err != nil {
+			return nil, err
+		}
+		return nil, diag.New(diag.ManifestExists, "%s is already there", p.display(file)).WithHint("`skillpm add SRC` adds to it")
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if data, err := readBounded(p.lockPath()); err == nil {
+		if _, err := lockfile.Parse(data); err != nil && diag.Code(errCode(err)) == diag.LockForeign {
+			return nil, lockFindings(p.display(p.lockPath()), err)
+		}
+	}
+	ids := in.Agents
+	if ids == nil {
+		ids = p.detect()
+	}
+	if err := checkAgents(ids); err != nil {
+		return nil, err
+	}
+	if opt.Global {
+		root, err := (*fsx.FS)(nil).MakeRoot(p.Root, 0o755)
+		if err != nil {
+			return nil, err
+		}
+		if err := root.Close(); err != nil {
+			return nil, err
+		}
+	}
+	if err := (*fsx.FS)(nil).WriteAtomic(file, manifest.Template(ids), 0o644); err != nil {
+		return nil, err
+	}
+	p.manifest = &manifest.Manifest{File: manifest.FileName}
+	p.config.Install.Agents = ids
+	r := &InitResult{Manifest: p.display(file), Agents: ids, Targets: p.targets()}
+	r.Existing = p.existing(r.Targets)
+	return r, p.attributes(r, in.GitAttributes)
+}
+
+func errCode(err error) string {
+	if faults, ok := errors.AsType[lockfile.Errors](err); ok {
+		return faults[0].Fault.Code
+	}
+	return ""
+}
+
+// detect returns the ids of the agents that need a target of their own.
+func (p *Project) detect() []string {
+	var ids []string
+	found := agents.Detect(p.Root, p.opt.Home, p.getenv, func(path string) bool {
+		_, err := os.Stat(path)
+		return err == nil
+	})
+	for _, a := range found {
+		ids = append(ids, a.ID)
+	}
+	return ids
+}
+
+// checkAgents refuses ids that no agent has.
+func checkAgents(ids []string) error {
+	var list diag.List
+	for _, id := range ids {
+		if _, ok := agents.Get(id); ok {
+			continue
+		}
+		e := usage("`%s` is no known agent", id).WithHint("`skillpm init --help` tells how to find the ids; --target takes any directory")
+		if near := agents.Similar(id); len(near) > 0 {
+			e.Hint = "did you mean " + strings.Join(near, ", ") + "?"
+		}
+		list = append(list, e)
+	}
+	return list.Err()
+}
+
+// existing lists the skills that lie in the targets already.
+func (p *Project) existing(targets []string) []string {
+	var out []string
+	root := p.layout().Root
+	if p.opt.Global {
+		targets = homeTargets(targets)
+	}
+	for _, t := range targets {
+		entries, err := os.ReadDir(filepath.Join(root, filepath.FromSlash(t)))
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			if _, err := skillFileIn(filepath.Join(root, filepath.FromSlash(t), e.Name())); err == nil {
+				out = append(out, t+"/"+e.Name())
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// attributes writes the .gitattributes line if asked to and not there yet.
+func (p *Project) attributes(r *InitResult, write bool) error {
+	if p.opt.Global {
+		return nil
+	}
+	if _, ok := gitTop(p.Root); !ok {
+		return nil
+	}
+	file := filepath.Join(p.Root, attributesFile)
+	data, err := readBounded(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for line := range strings.Lines(string(data)) {
+		if strings.HasPrefix(strings.TrimSpace(line), lockfile.FileName+" ") {
+			return nil
+		}
+	}
+	r.Attributes = attributesLine
+	if !write {
+		return nil
+	}
+	if len(data) > 0 && data[len(data)-1] != '\n' {
+		data = append(data, '\n')
+	}
+	data = append(data, attributesLine+"\n"...)
+	r.AttributesWritten = true
+	return (*fsx.FS)(nil).WriteAtomic(file, data, 0o644)
+}

@@ -1,0 +1,462 @@
+package project
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/fsx"
+	"github.com/skillpm/skillpm/internal/install"
+	"github.com/skillpm/skillpm/lockfile"
+	"github.com/skillpm/skillpm/skill"
+)
+
+// InstallOptions tunes Install and the last step of Add, Remove and Update.
+type InstallOptions struct {
+	TrustOptions
+	// Frozen only reads the lock: any difference is lock_outdated.
+	Frozen bool
+	// Force gives up local edits and foreign directories in the way.
+	Force bool
+	// DryRun says what would happen and writes nothing.
+	DryRun bool
+	// ResolveSubskills says yes once to repositories that dependencies bring.
+	ResolveSubskills bool
+	// NoInstall changes manifest and lock only.
+	NoInstall bool
+	// NoManifest takes the lock alone, for a checkout without skills.toml.
+	NoManifest bool
+}
+
+// Install makes the disk equal the lock. A lock that the manifest has left
+// behind is resolved first, unless opt.Frozen.
+func (p *Project) Install(ctx context.Context, opt InstallOptions) (*Change, error) {
+	if opt.NoManifest {
+		return p.apply(ctx, transaction{old: p.lock, lock: p.lock}, opt)
+	}
+	stale, err := p.staleness(ctx, opt.Frozen)
+	if err != nil {
+		return nil, err
+	}
+	if len(stale) == 0 {
+		return p.apply(ctx, transaction{old: p.lock, lock: p.lock}, opt)
+	}
+	if opt.Frozen {
+		return nil, stale.Err()
+	}
+	t, err := p.relock(ctx, resolveOptions{lock: p.lock, consent: opt.ResolveSubskills})
+	if err != nil {
+		return nil, err
+	}
+	return p.apply(ctx, t, opt)
+}
+
+// transaction is what a run is about to make true: a lock, a manifest if it was
+// edited, and what led there.
+type transaction struct {
+	old, lock *lockfile.Lock
+	manifest  []byte // nil where skills.toml stays
+	behind    []Behind
+	skipped   []SkippedSkill
+}
+
+// relock resolves the manifest into a new lock.
+func (p *Project) relock(ctx context.Context, opt resolveOptions) (transaction, error) {
+	r, err := p.resolve(ctx, opt)
+	if err != nil {
+		return transaction{}, err
+	}
+	l, err := p.buildLock(ctx, r)
+	if err != nil {
+		return transaction{}, err
+	}
+	t := transaction{old: opt.lock, lock: l}
+	for _, b := range r.solution.Behind {
+		because := make([]string, len(b.Because))
+		for i, k := range b.Because {
+			because[i] = string(k)
+		}
+		t.behind = append(t.behind, Behind{string(b.Name), b.Chosen.String(), b.Newest.String(), because})
+	}
+	if len(r.newSources) > 0 {
+		data := p.manifestData
+		for _, s := range r.newSources {
+			if data, err = addTrustSource(data, s); err != nil {
+				return transaction{}, err
+			}
+		}
+		t.manifest = data
+	}
+	return t, nil
+}
+
+// desired is what a lock wants on disk.
+func (p *Project) desired(old, l *lockfile.Lock, force bool) install.Desired {
+	d := install.Desired{
+		Targets: l.Targets, Link: install.Link(linkOf(p.config.Install.Link)),
+		ExposeDirect: p.config.Install.Expose == "direct", Force: force, OldLock: map[skill.Key]skill.Digest{},
+	}
+	if p.opt.Global {
+		d.Targets = homeTargets(l.Targets)
+	}
+	for _, e := range l.Skills {
+		item := install.Item{Key: skill.Key(e.Key), Digest: e.Digest}
+		if e.Signature != nil {
+			item.Bundle = e.Signature.Bundle
+		}
+		if e.Source.Type == lockfile.TypePath {
+			item.Path, item.Digest = p.itemPath(e.Source.Path), ""
+		}
+		_, direct := l.Root.Requires[e.Key]
+		item.Transitive = !direct
+		d.Items = append(d.Items, item)
+	}
+	for _, lock := range []*lockfile.Lock{p.lock, old} {
+		if lock == nil {
+			continue
+		}
+		d.OldTargets = lock.Targets
+		if p.opt.Global {
+			d.OldTargets = homeTargets(lock.Targets)
+		}
+		for _, e := range lock.Skills {
+			d.OldLock[skill.Key(e.Key)] = e.Digest
+		}
+	}
+	return d
+}
+
+func linkOf(s string) install.Link { return install.Link(s) }
+
+// apply carries a transaction out: bytes, checks, trust, disk, files.
+func (p *Project) apply(ctx context.Context, t transaction, opt InstallOptions) (*Change, error) {
+	change := &Change{
+		Skills: lockChanges(t.old, t.lock), Targets: t.lock.Targets, DryRun: opt.DryRun, Frozen: opt.Frozen,
+		Behind: t.behind, Skipped: t.skipped, NoInstall: opt.NoInstall,
+	}
+	bytes := t.lock.Bytes()
+	change.LockChanged = !slices.Equal(bytes, p.lockData) && !opt.Frozen && !opt.NoManifest
+	files := p.fileChanges(t, change.LockChanged, bytes)
+	want := p.desired(t.old, t.lock, opt.Force)
+	if opt.NoInstall {
+		return change, p.writeOnly(ctx, t, change, files, opt)
+	}
+	plan, err := install.Preview(ctx, p.layout(), p.installOptions(), want)
+	if err != nil {
+		return nil, err
+	}
+	change.Plan = plan.Actions
+	change.disk(plan.Actions)
+	if plan.NoOp() && len(files) == 0 && p.judgedBefore(t.lock) {
+		change.UpToDate = true
+		p.flushIfNeeded(ctx, opt)
+		return change, p.unmanaged(change)
+	}
+	if err := plan.Conflicts().Err(); err != nil && !opt.DryRun {
+		return nil, err
+	}
+	if err := p.check(ctx, t, change, plan, opt); err != nil {
+		return nil, err
+	}
+	if opt.DryRun {
+		return change, plan.Conflicts().Err()
+	}
+	if err := p.unmanaged(change); err != nil {
+		return nil, err
+	}
+	if plan.NoOp() && len(files) == 0 {
+		change.UpToDate = true
+		p.cache.Flush(ctx)
+		return change, nil
+	}
+	if err := p.commit(ctx, t, want, change, files, opt); err != nil {
+		return nil, err
+	}
+	return change, nil
+}
+
+// flushIfNeeded keeps facts learnt while resolving; the plain no-op learnt none
+// and opens no index writer.
+func (p *Project) flushIfNeeded(ctx context.Context, opt InstallOptions) {
+	if !opt.DryRun {
+		p.cache.Flush(ctx)
+	}
+}
+
+// fileChanges lists the project files to write, in writing order.
+func (p *Project) fileChanges(t transaction, lockChanged bool, lock []byte) []install.FileChange {
+	var files []install.FileChange
+	if t.manifest != nil && !slices.Equal(t.manifest, p.manifestData) {
+		files = append(files, install.FileChange{Path: p.manifestPath(), Data: t.manifest})
+	}
+	if lockChanged {
+		files = append(files, install.FileChange{Path: p.lockPath(), Data: lock})
+	}
+	return files
+}
+
+// writeOnly writes manifest and lock and leaves the disk alone.
+func (p *Project) writeOnly(ctx context.Context, t transaction, change *Change, files []install.FileChange, opt InstallOptions) error {
+	if opt.DryRun || len(files) == 0 {
+		change.UpToDate = len(files) == 0
+		return nil
+	}
+	s, err := install.Begin(ctx, p.layout(), p.installOptions())
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	// Manifest first: a run that is killed in between leaves a lock that says
+	// of itself that it is out of date.
+	var disk *fsx.FS // the real one
+	for _, f := range files {
+		if err := disk.WriteAtomic(f.Path, f.Data, 0o644); err != nil {
+			return err
+		}
+	}
+	p.cache.Flush(ctx)
+	return nil
+}
+
+// commit applies the plan under the project's lock. Bytes that the store lost
+// meanwhile are fetched once more.
+func (p *Project) commit(ctx context.Context, t transaction, want install.Desired, change *Change, files []install.FileChange, opt InstallOptions) error {
+	s, err := install.Begin(ctx, p.layout(), p.installOptions())
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := p.unchangedSince(); err != nil {
+		return err
+	}
+	for attempt := 0; ; attempt++ {
+		plan, err := s.Plan(ctx, want)
+		if err != nil {
+			return err
+		}
+		change.Plan = plan.Actions
+		change.Unmanaged = nil
+		change.disk(plan.Actions)
+		if err := plan.Conflicts().Err(); err != nil {
+			return err
+		}
+		_, err = s.Apply(ctx, plan, files...)
+		if damaged, ok := errors.AsType[*install.DamagedError](err); ok && attempt == 0 {
+			if err := p.refetch(ctx, t.lock, damaged); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		break
+	}
+	for _, e := range t.lock.Skills {
+		if e.Digest != "" {
+			p.cache.Used(e.Digest)
+		}
+	}
+	p.cache.Flush(ctx)
+	return nil
+}
+
+// unchangedSince refuses to overwrite manifest or lock that another run changed
+// while this one was working.
+func (p *Project) unchangedSince() error {
+	for _, f := range []struct {
+		path string
+		data []byte
+	}{{p.manifestPath(), p.manifestData}, {p.lockPath(), p.lockData}} {
+		now, err := readBounded(f.path)
+		if err != nil && f.data == nil {
+			continue
+		}
+		if err != nil || !slices.Equal(now, f.data) {
+			return diag.New(diag.ProjectLocked, "%s was changed by another run meanwhile", p.display(f.path)).
+				WithHint("nothing was written; run the command again")
+		}
+	}
+	return nil
+}
+
+func (p *Project) refetch(ctx context.Context, l *lockfile.Lock, damaged *install.DamagedError) error {
+	var orders []order
+	for _, e := range l.Skills {
+		o, ok := wantOf(e)
+		if ok && (slices.Contains(damaged.Trees, e.Digest) || o.bundle != "" && slices.Contains(damaged.Bundles, o.bundle)) {
+			orders = append(orders, o)
+		}
+	}
+	_, err := p.obtain(ctx, orders)
+	return err
+}
+
+// unmanaged notes, or refuses, skills that nobody ordered.
+func (p *Project) unmanaged(c *Change) error {
+	if len(c.Unmanaged) == 0 || p.config.Install.Unmanaged != "refuse" {
+		return nil
+	}
+	var list diag.List
+	for _, place := range c.Unmanaged {
+		list = append(list, diag.New(diag.SkillUnlocked, "%s is a skill that no lock names", place).
+			WithHint("add it to skills.toml as { path = … }, or move it away; `[install] unmanaged = \"note\"` tolerates it"))
+	}
+	return list.Err()
+}
+
+// judgedKey names the facts under which a lock was found acceptable.
+func (p *Project) judgedKey(l *lockfile.Lock) string {
+	return string(p.policies.Fingerprint()) + "\x00" + string(skill.DigestOf(l.Bytes()))
+}
+
+// judgedBefore reports whether this lock passed this policy in an earlier run,
+// and the clock has not passed the point where that could change.
+func (p *Project) judgedBefore(l *lockfile.Lock) bool {
+	data, ok := p.cache.Get(bucketJudged, p.judgedKey(l))
+	if !ok {
+		return false
+	}
+	var until time.Time
+	if json.Unmarshal(data, &until) != nil {
+		return false
+	}
+	return until.IsZero() || p.opt.Now().Before(until)
+}
+
+func (p *Project) setJudged(l *lockfile.Lock, until time.Time) {
+	if data, err := json.Marshal(until); err == nil {
+		p.cache.Put(bucketJudged, p.judgedKey(l), data)
+	}
+}
+
+// touched returns the keys whose bytes the plan places anew or takes over.
+func touched(plan *install.Plan) map[string]bool {
+	keys := map[string]bool{}
+	for _, a := range plan.Actions {
+		if a.Kind == install.Create || a.Kind == install.Replace || a.Kind == install.Adopt {
+			keys[string(a.Key)] = true
+		}
+	}
+	return keys
+}
+
+// check brings missing bytes into the store and holds every entry to its bytes
+// and to the trust rules, before anything on disk changes.
+func (p *Project) check(ctx context.Context, t transaction, change *Change, plan *install.Plan, opt InstallOptions) error {
+	var orders []order
+	var entries []*lockfile.Entry
+	for _, e := range t.lock.Skills {
+		if e.Source.Type == lockfile.TypePath {
+			continue
+		}
+		o, ok := wantOf(e)
+		if !ok {
+			return diag.New(diag.LockCorrupt, "the source of `%s` is not readable", e.Key).At(p.display(p.lockPath()), 0, 0)
+		}
+		orders, entries = append(orders, o), append(entries, e)
+	}
+	got, err := p.obtain(ctx, orders)
+	if err != nil {
+		return err
+	}
+	var faults diag.List
+	var until time.Time
+	for i, e := range entries {
+		var old *lockfile.Entry
+		if t.old != nil {
+			old = t.old.Get(e.Key)
+		}
+		if err := p.matchesBytes(e, got[i].tree, opt); err != nil {
+			faults = append(faults, diag.All(err)...)
+			continue
+		}
+		v, err := p.judge(ctx, e, got[i].tree, old, opt.TrustOptions)
+		if err == nil {
+			err = v.Err()
+		}
+		if err != nil {
+			faults = append(faults, diag.All(named(orders[i], err))...)
+			continue
+		}
+		if !v.Until.IsZero() && (until.IsZero() || v.Until.Before(until)) {
+			until = v.Until
+		}
+		p.reportVerdict(e.Key, v)
+		change.note(e.Key, v, carries(e, got[i].tree))
+	}
+	if err := faults.Err(); err != nil {
+		return err
+	}
+	if len(opt.AllowUntrusted) == 0 {
+		p.setJudged(t.lock, until)
+	}
+	return nil
+}
+
+// matchesBytes recomputes what the lock says of an entry's content: an edited
+// description must not hide behind a right digest.
+func (p *Project) matchesBytes(e *lockfile.Entry, tree *skill.Tree, opt InstallOptions) error {
+	src, _ := entrySource(e)
+	stored := p.stored(tree)
+	s, notes, err := stored.parsed(src)
+	if err != nil {
+		return err
+	}
+	if p.config.Install.Validation == "strict" {
+		if err := strictProblems(e.Key, notes); err != nil {
+			return err
+		}
+	}
+	copied := *e
+	if err := stored.describe(&copied, s); err != nil {
+		return err
+	}
+	if field := firstDifference(e, &copied); field != "" {
+		return p.outdated("`%s`: the lock's %s is not what the locked content says", e.Key, field)
+	}
+	return nil
+}
+
+func strictProblems(key string, notes diag.List) error {
+	var list diag.List
+	for _, n := range notes {
+		if info, ok := diag.Lookup(n.Code); ok && info.Exit == 2 {
+			copied := *n
+			copied.Severity = diag.SeverityError
+			copied.Details = append([]string{"skill `" + key + "`; `[install] validation = \"strict\"` refuses problems"}, n.Details...)
+			list = append(list, &copied)
+		}
+	}
+	return list.Err()
+}
+
+// firstDifference names the first field in which two entries differ that their
+// content decides.
+func firstDifference(a, b *lockfile.Entry) string {
+	switch {
+	case a.DeclaredName != b.DeclaredName:
+		return "declaredName"
+	case a.Description != b.Description:
+		return "description"
+	case !maps.Equal(nonNil(a.Requires), nonNil(b.Requires)):
+		return "requires"
+	case a.AllowedTools != b.AllowedTools:
+		return "allowedTools"
+	case a.Size.Body != b.Size.Body || a.Size.Resources != b.Size.Resources || a.Size.Files != b.Size.Files:
+		return "size"
+	case !sameJSON(a.Training, b.Training):
+		return "training"
+	}
+	return ""
+}
+
+func sameJSON(a, b any) bool {
+	x, err1 := json.Marshal(a)
+	y, err2 := json.Marshal(b)
+	return err1 == nil && err2 == nil && string(x) == string(y)
+}

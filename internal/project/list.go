@@ -1,0 +1,186 @@
+package project
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/lockfile"
+	"github.com/skillpm/skillpm/resolver"
+	"github.com/skillpm/skillpm/skill"
+	"github.com/skillpm/skillpm/skill/derive"
+)
+
+// Listed is one skill of List: everything a runtime needs for its catalogue,
+// from the lock alone.
+type Listed struct {
+	Key          string       `json:"key"`
+	Name         string       `json:"name"`
+	Version      string       `json:"version,omitempty"`
+	Description  string       `json:"description,omitempty"`
+	Path         string       `json:"path"`
+	Installed    bool         `json:"installed"`
+	Digest       skill.Digest `json:"digest,omitempty"`
+	Source       string       `json:"source"`
+	Layer        string       `json:"layer"`
+	Use          string       `json:"use,omitempty"`
+	Transitive   bool         `json:"transitive,omitempty"`
+	Dependencies []string     `json:"dependencies,omitempty"`
+	Chain        []string     `json:"chain,omitempty"`
+	AllowedTools string       `json:"allowedTools,omitempty"`
+	Signer       string       `json:"signer,omitempty"`
+	Signed       bool         `json:"signed"`
+	Retracted    string       `json:"retracted,omitempty"`
+	Training     string       `json:"training,omitempty"`
+	Size         Sizes        `json:"size"`
+	Tokens       Tokens       `json:"tokens"`
+}
+
+// Tokens estimates what a skill costs a prompt, tier by tier.
+type Tokens struct {
+	Metadata  int `json:"metadata"`
+	Body      int `json:"body"`
+	Resources int `json:"resources"`
+}
+
+// Sizes are an entry's sizes in bytes.
+type Sizes struct {
+	Body      int64 `json:"body"`
+	Resources int64 `json:"resources"`
+	Files     int64 `json:"files"`
+}
+
+// ListResult is what List returns, in the manifest's order.
+type ListResult struct {
+	Skills  []Listed `json:"skills"`
+	Targets []string `json:"targets"`
+	// CatalogTokens estimates what all names and descriptions cost a prompt.
+	CatalogTokens int `json:"catalogTokens"`
+}
+
+// catalogCap is how many skills some runtimes show at most.
+const catalogCap = 32
+
+// List shows what is locked. It opens no skill, writes nothing and uses no
+// network; whether a skill is installed is one look at its directory.
+func (p *Project) List(context.Context) (*ListResult, error) {
+	r := &ListResult{Skills: []Listed{}, Targets: []string{}}
+	if p.lock == nil {
+		return r, nil
+	}
+	r.Targets = p.lock.Targets
+	for _, e := range p.lock.Skills {
+		l := p.listed(e)
+		r.CatalogTokens += l.Tokens.Metadata
+		r.Skills = append(r.Skills, l)
+	}
+	if len(r.Skills) > catalogCap {
+		p.opt.Report(diag.Note(diag.CatalogOver32, "%d skills are installed; some runtimes show only the first %d (about %d tokens for all)", len(r.Skills), catalogCap, r.CatalogTokens))
+	}
+	return r, nil
+}
+
+func (p *Project) listed(e *lockfile.Entry) Listed {
+	l := Listed{
+		Key: e.Key, Name: e.Name(), Version: e.Version, Description: e.Description, Path: p.place(p.lock, e),
+		Digest: e.Digest, Source: sourceText(e), Layer: p.layer(), Use: e.Use, Dependencies: e.Dependencies,
+		AllowedTools: e.AllowedTools, Signed: e.Signature != nil, Signer: e.Signature.Signer(), Retracted: e.Retracted,
+		Size: Sizes{e.Size.Body, e.Size.Resources, e.Size.Files},
+	}
+	if e.Chain != nil {
+		l.Chain = e.Chain.Steps
+	}
+	if e.Training != nil {
+		l.Training = e.Training.Mode
+	}
+	if p.lock != nil {
+		_, direct := p.lock.Root.Requires[e.Key]
+		l.Transitive = !direct
+	}
+	if p.opt.Global {
+		l.Path = "~/" + l.Path
+	}
+	if info, err := os.Stat(filepath.Join(p.layout().Root, filepath.FromSlash(p.place(p.lock, e)))); err == nil {
+		l.Installed = info.IsDir()
+	}
+	if e.Source.Type == lockfile.TypePath {
+		if f, err := p.readPathSkill(mustSource(e)); err == nil && f.parsed != nil {
+			l.Description = f.parsed.Description
+		}
+	}
+	l.Tokens = Tokens{
+		Metadata: derive.Tokens([]byte(l.Name + ": " + l.Description)),
+		Body:     derive.TokensOfSize(l.Size.Body), Resources: derive.TokensOfSize(l.Size.Resources),
+	}
+	return l
+}
+
+func (p *Project) layer() string {
+	if p.opt.Global {
+		return "operator"
+	}
+	return "project"
+}
+
+// graph is the lock as the solver's reports read it.
+func (p *Project) graph(l *lockfile.Lock) resolver.Graph {
+	u := newUniverse(p)
+	g := resolver.Graph{Nodes: map[skill.Key]resolver.Node{}}
+	for _, key := range p.rootKeys(l) {
+		r, err := skill.ParseRequirement(l.Root.Requires[key], nil)
+		if err != nil {
+			continue
+		}
+		g.Root = append(g.Root, resolver.Edge{Name: skill.Key(key), Range: r.Range, Ref: r.Ref, Digest: r.Digest})
+	}
+	for _, e := range l.Skills {
+		src := mustSource(e)
+		v, _ := skill.ParseVersion(e.Version)
+		g.Nodes[skill.Key(e.Key)] = resolver.Node{Version: v, Source: src.Identity(), Edges: lockedEdges(l, e, src, u)}
+	}
+	return g
+}
+
+// rootKeys lists the root's requirements in the lock's order of skills.
+func (p *Project) rootKeys(l *lockfile.Lock) []string {
+	var keys []string
+	for _, e := range l.Skills {
+		if _, ok := l.Root.Requires[e.Key]; ok {
+			keys = append(keys, e.Key)
+		}
+	}
+	for _, k := range sortedKeys(l.Root.Requires) {
+		if l.Get(k) == nil {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// Graph returns the lock's graph; no lock is lock_outdated.
+func (p *Project) Graph() (resolver.Graph, error) {
+	if p.lock == nil {
+		return resolver.Graph{}, p.noLock()
+	}
+	return p.graph(p.lock), nil
+}
+
+// entry returns the lock entry of a key, or a finding that says what there is.
+func (p *Project) entry(key string) (*lockfile.Entry, error) {
+	if p.lock == nil {
+		return nil, p.noLock()
+	}
+	if e := p.lock.Get(key); e != nil {
+		return e, nil
+	}
+	keys := make([]string, len(p.lock.Skills))
+	for i, e := range p.lock.Skills {
+		keys[i] = e.Key
+	}
+	e := usage("`%s` is not in the lock", key).WithHint("`skillpm list` shows what is")
+	if near := nearest(key, keys); near != "" {
+		e.Hint = "did you mean `" + near + "`?"
+	}
+	return nil, e
+}

@@ -1,0 +1,274 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/skillpm/skillpm/fetch"
+	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/par"
+	"github.com/skillpm/skillpm/resolver"
+	"github.com/skillpm/skillpm/skill"
+	"github.com/skillpm/skillpm/skill/parse"
+)
+
+// readAhead is how many of the newest versions' SKILL.md come with a listing:
+// more are read only when a conflict asks for them.
+const readAhead = 8
+
+// work is what one repository has to load.
+type work struct {
+	src      skill.Source
+	versions []resolver.Wanted
+	at       []resolver.Wanted
+	reqs     []resolver.Wanted
+	digests  []resolver.Wanted
+}
+
+// load answers a Need: all repositories in parallel, one after the other inside
+// a repository. What comes back first cannot matter, since the solver runs anew
+// over all of it.
+func (u *universe) load(ctx context.Context, need *resolver.Need) error {
+	byRepo := map[string]*work{}
+	var order []string
+	add := func(list []resolver.Wanted, into func(*work) *[]resolver.Wanted) error {
+		for _, w := range list {
+			text := w.Source
+			if text == "" {
+				text = w.Candidate.Source
+			}
+			src, err := skill.ParseSource(text)
+			if err != nil {
+				return err
+			}
+			id := src.Repository()
+			if byRepo[id] == nil {
+				byRepo[id] = &work{src: src}
+				order = append(order, id)
+			}
+			slot := into(byRepo[id])
+			*slot = append(*slot, w)
+		}
+		return nil
+	}
+	err := errors.Join(
+		add(need.Versions, func(w *work) *[]resolver.Wanted { return &w.versions }),
+		add(need.At, func(w *work) *[]resolver.Wanted { return &w.at }),
+		add(need.Requirements, func(w *work) *[]resolver.Wanted { return &w.reqs }),
+		add(need.Digests, func(w *work) *[]resolver.Wanted { return &w.digests }),
+	)
+	if err != nil {
+		return err
+	}
+	slices.Sort(order)
+	return par.Do(ctx, u.p.opt.Jobs, len(order), func(ctx context.Context, i int) error {
+		return u.loadRepository(ctx, byRepo[order[i]])
+	})
+}
+
+func (u *universe) loadRepository(ctx context.Context, w *work) error {
+	switch w.src.Kind() {
+	case skill.SourcePath:
+		return u.loadPath(ctx, w)
+	case skill.SourceIndex:
+		return u.loadIndex(ctx, w)
+	}
+	if err := u.loadVersions(ctx, w); err != nil {
+		return err
+	}
+	for _, want := range w.at {
+		if err := u.loadAt(ctx, want); err != nil {
+			return err
+		}
+	}
+	if err := u.loadRequirements(ctx, w); err != nil {
+		return err
+	}
+	return u.loadDigests(ctx, w)
+}
+
+// isOffline reports whether err only says that something is not at hand.
+func isOffline(err error) bool { return diag.CodeOf(err) == diag.FetchOffline }
+
+// loadVersions lists the repository once and answers every Versions of it.
+func (u *universe) loadVersions(ctx context.Context, w *work) error {
+	if len(w.versions) == 0 {
+		return nil
+	}
+	refs, err := u.p.repos.listing(ctx, w.src)
+	if isOffline(err) {
+		for _, want := range w.versions {
+			u.setVersions(want.Name, want.Source, resolver.Versions{State: resolver.Unavailable})
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	lists := make([]fetch.VersionList, len(w.versions))
+	sources := make([]skill.Source, len(w.versions))
+	var ahead []wantedFile
+	for i, want := range w.versions {
+		src, err := skill.ParseSource(want.Source)
+		if err != nil {
+			return err
+		}
+		sources[i] = src
+		lists[i] = fetch.Versions(refs, fetch.PlaceOf(src))
+		for _, c := range firstVersions(lists[i].Candidates) {
+			ahead = append(ahead, wantedFile{src: src, want: c.Want()})
+		}
+	}
+	if err := u.readFiles(ctx, w.src, ahead); err != nil && !isOffline(err) {
+		return err
+	}
+	for i, want := range w.versions {
+		u.setVersions(want.Name, want.Source, u.versionsOf(want, sources[i], lists[i]))
+	}
+	return nil
+}
+
+// firstVersions returns the candidates that a solve will most likely ask for:
+// the newest stable ones, or the newest of all where none is stable.
+func firstVersions(list []fetch.Candidate) []fetch.Candidate {
+	var out []fetch.Candidate
+	for _, c := range list {
+		if c.Version.Prerelease() == "" && len(out) < readAhead {
+			out = append(out, c)
+		}
+	}
+	if len(out) == 0 {
+		out = list[:min(len(list), readAhead)]
+	}
+	return out
+}
+
+func (u *universe) versionsOf(want resolver.Wanted, src skill.Source, list fetch.VersionList) resolver.Versions {
+	v := resolver.Versions{State: resolver.Loaded, Untagged: list.Class == fetch.ClassNone}
+	retracted := u.retractions(want, src, list.Candidates)
+	for _, c := range list.Candidates {
+		rc := resolver.Candidate{Name: want.Name, Source: want.Source, Version: c.Version, Commit: string(c.Commit)}
+		if len(c.Conflicts) > 0 {
+			rc.Refusal = ambiguous(src.Repository(), c)
+		}
+		if reason, ok := retracted(c.Version); ok {
+			rc.Retracted, rc.RetractedReason = true, reason
+		}
+		rc.Hidden = u.p.tooYoung(src, c)
+		rc.Cached = u.p.atHand(src, c.Commit)
+		v.List = append(v.List, rc)
+		u.remember(rc, candidate{source: src, tag: c.Tag, want: c.Want()})
+	}
+	return v
+}
+
+// retractions reads what the highest stable version, or a registry, withdraws.
+func (u *universe) retractions(want resolver.Wanted, src skill.Source, list []fetch.Candidate) func(skill.Version) (string, bool) {
+	var ranges []parse.Retraction
+	for _, c := range list {
+		if c.Version.Prerelease() != "" {
+			continue
+		}
+		if f, ok := u.file(src, c.Commit); ok && f.parsed != nil && f.parsed.Retract != nil {
+			ranges = append(ranges, *f.parsed.Retract)
+		}
+		break
+	}
+	if r, ok := u.p.registryRetractions(want.Name, src); ok {
+		ranges = append(ranges, r)
+	}
+	return func(v skill.Version) (string, bool) {
+		for _, r := range ranges {
+			for _, rng := range r.Ranges {
+				if resolver.Match(rng, v) {
+					return r.Reason, true
+				}
+			}
+		}
+		return "", false
+	}
+}
+
+// loadAt answers one At: the pseudo-version of a branch, tag or commit.
+func (u *universe) loadAt(ctx context.Context, want resolver.Wanted) error {
+	src, err := skill.ParseSource(want.Source)
+	if err != nil {
+		return err
+	}
+	c, known, err := u.p.at(ctx, src, want.Name, want.Ref)
+	switch {
+	case isOffline(err):
+		u.setAt(want.Name, want.Source, want.Ref, atAnswer{state: resolver.Unavailable})
+		return nil
+	case diag.CodeOf(err) == diag.RefNotFound || diag.CodeOf(err) == diag.SkillNotFound:
+		if u.rootRefs[want.Name] == want.Ref { // the user's own words: the fault itself, not a proof
+			return err
+		}
+		u.setAt(want.Name, want.Source, want.Ref, atAnswer{state: resolver.Loaded})
+		return nil
+	case err != nil:
+		return err
+	}
+	c.Name, c.Source = want.Name, want.Source
+	u.remember(c, known)
+	u.setAt(want.Name, want.Source, want.Ref, atAnswer{c, resolver.Loaded})
+	return nil
+}
+
+// at reads what src holds at ref: a candidate with a pseudo-version. If the
+// locked commit holds the same directory it is kept, so that a branch that
+// moved elsewhere in the repository changes nothing.
+func (p *Project) at(ctx context.Context, src skill.Source, name skill.Key, ref string) (resolver.Candidate, candidate, error) {
+	var refs *fetch.Refs
+	if fetch.RefPrefixes(ref) != nil {
+		var err error
+		if refs, err = p.repos.listing(ctx, src); err != nil {
+			return resolver.Candidate{}, candidate{}, err
+		}
+	}
+	resolved, err := fetch.ResolveRef(refs, src, ref)
+	if err != nil {
+		return resolver.Candidate{}, candidate{}, err
+	}
+	want := fetch.Want{Commit: resolved.Commit, Ref: resolved.Ref}
+	fact, err := p.skillAt(ctx, src, want)
+	if err != nil {
+		return resolver.Candidate{}, candidate{}, err
+	}
+	when := fact.Time
+	if e := p.lockedSame(name, src); e != nil && e.Source.Tree == string(fact.Tree) && e.Source.Ref == resolved.Ref && e.Source.Tag == "" {
+		if v, err := skill.ParseVersion(e.Version); err == nil && v.IsPseudo() {
+			c := resolver.Candidate{Version: v, Commit: e.Source.Commit}
+			return c, candidate{source: src, ref: resolved.Ref, want: entryWant(e)}, nil
+		}
+	}
+	c := resolver.Candidate{Version: skill.PseudoVersion(when, string(resolved.Commit)), Commit: string(resolved.Commit)}
+	return c, candidate{source: src, ref: resolved.Ref, want: want}, nil
+}
+
+// tooYoung says why a version may not be used yet under min_age, or "". The age
+// counts from when this machine first saw the tag at its commit: what a
+// repository says of its own time cannot be trusted for this.
+func (p *Project) tooYoung(src skill.Source, c fetch.Candidate) string {
+	limit := p.minAge()
+	if limit <= 0 {
+		return ""
+	}
+	now := p.opt.Now().UTC()
+	key := strings.Join([]string{src.Repository(), c.Tag, string(c.Commit)}, "\x00")
+	first := now
+	if data, ok := p.cache.Get(bucketSeen, key); ok {
+		if t, err := time.Parse(time.RFC3339, string(data)); err == nil {
+			first = t
+		}
+	} else {
+		p.cache.Put(bucketSeen, key, []byte(now.Format(time.RFC3339)))
+	}
+	if age := now.Sub(first); age < limit {
+		return "first seen " + age.Round(time.Minute).String() + " ago, min_age is " + limit.String()
+	}
+	return ""
+}

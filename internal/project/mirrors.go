@@ -1,0 +1,182 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/skillpm/skillpm/fetch"
+	"github.com/skillpm/skillpm/fetch/oci"
+	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/skill"
+)
+
+// mirror is one open mirror of this run.
+type mirror struct {
+	*oci.Mirror
+	spec string
+}
+
+// mirrorSpecs lists the mirrors in reading order: command line, environment,
+// project, user.
+func (p *Project) mirrorSpecs() []string {
+	specs := append([]string{}, p.opt.Mirrors...)
+	for s := range strings.FieldsSeq(strings.ReplaceAll(p.getenv("SKILLPM_MIRRORS"), ",", " ")) {
+		specs = append(specs, s)
+	}
+	for _, m := range p.config.Mirrors {
+		specs = append(specs, m.Address)
+	}
+	return specs
+}
+
+// openMirrors opens every configured mirror once. Offline only folders and
+// archives are used.
+func (p *Project) openMirrors(ctx context.Context) ([]*mirror, error) {
+	p.mirrorLock.Lock()
+	defer p.mirrorLock.Unlock()
+	if p.mirrorsOpen {
+		return p.mirrors, nil
+	}
+	for _, spec := range p.mirrorSpecs() {
+		m, err := oci.Open(ctx, spec, oci.Options{Dir: p.Root, Limits: p.config.Install.Limits()})
+		if err != nil {
+			return nil, err
+		}
+		if p.opt.Offline && !m.Offline() {
+			if err := m.Close(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		p.mirrors = append(p.mirrors, &mirror{m, spec})
+	}
+	p.mirrorsOpen = true
+	return p.mirrors, nil
+}
+
+func (p *Project) closeMirrors() {
+	for _, m := range p.mirrors {
+		_ = m.Close() // opened for reading: nothing can be lost
+	}
+	p.mirrors, p.mirrorsOpen = nil, false
+}
+
+// fromMirrors tries the mirrors in order. A mirror that does not hold the skill,
+// or holds something else, is passed over, the latter with a warning.
+func (p *Project) fromMirrors(ctx context.Context, o order) (goods, bool, error) {
+	mirrors, err := p.openMirrors(ctx)
+	if err != nil || len(mirrors) == 0 {
+		return goods{}, false, err
+	}
+	digest, bundle := o.digest, o.bundle
+	fact := p.fact(o.src.Repository(), o.want.Commit, o.src.Subpath())
+	if digest == "" {
+		digest, bundle = fact.Dig, fact.Sig
+	}
+	for _, m := range mirrors {
+		if digest == "" {
+			c, ok := p.mirrorCandidate(ctx, m, o.src, o.want.Commit)
+			if !ok || c.Digest == "" {
+				continue
+			}
+			digest, bundle, fact.Tree = c.Digest, c.Bundle, fetch.ID(c.Tree)
+		}
+		g, err := p.fromMirror(ctx, m, digest, bundle)
+		switch {
+		case err == nil:
+			g.gitTree = fact.Tree
+			return g, true, nil
+		case ctx.Err() != nil:
+			return goods{}, false, ctx.Err()
+		case errors.Is(err, oci.ErrMiss):
+		default:
+			p.opt.Report(diag.Warn(diag.CodeOf(err), "mirror %s has no usable copy of `%s`; the next source is tried", m, o.key).WithCause(err))
+		}
+	}
+	return goods{}, false, nil
+}
+
+func (p *Project) fromMirror(ctx context.Context, m *mirror, digest, bundle skill.Digest) (goods, error) {
+	g := goods{digest: digest, bundle: bundle}
+	if bundle != "" {
+		if _, err := p.cache.Bundle(bundle); err != nil {
+			data, err := m.Bundle(ctx, bundle)
+			if err != nil {
+				return goods{}, err
+			}
+			if _, err := p.cache.PutBundle(data); err != nil {
+				return goods{}, err
+			}
+		}
+	}
+	if p.cache.Has(digest) {
+		tree, err := p.cache.Manifest(digest)
+		if err == nil {
+			g.tree = tree
+			return g, nil
+		}
+	}
+	w, err := p.cache.NewTree()
+	if err != nil {
+		return goods{}, err
+	}
+	defer w.Abort()
+	tree, err := m.Tree(ctx, digest, func(f skill.File, data []byte) error { return w.Add(f.Path, f.Exec, data) })
+	if err != nil {
+		return goods{}, err
+	}
+	if err := w.Commit(tree); err != nil {
+		return goods{}, err
+	}
+	g.tree = tree
+	return g, nil
+}
+
+// mirrorListing returns the branches and tags of src that a mirror recorded.
+func (p *Project) mirrorListing(ctx context.Context, src skill.Source) (*fetch.Refs, bool) {
+	mirrors, err := p.openMirrors(ctx)
+	if err != nil {
+		return nil, false
+	}
+	repository := src.WithSubpath("").Identity()
+	for _, m := range mirrors {
+		v, err := m.Versions(ctx, repository)
+		if err != nil || len(v.Refs) == 0 {
+			continue
+		}
+		refs := &fetch.Refs{Head: v.Head, HeadID: fetch.ID(v.HeadCommit)}
+		for _, r := range v.Refs {
+			refs.List = append(refs.List, fetch.Ref{Name: r.Name, ID: fetch.ID(r.ID), Peeled: fetch.ID(r.Peeled)})
+		}
+		p.learn(src, v)
+		p.opt.Report(diag.Note(diag.MirrorListing, "%s is read from mirror %s: only what it holds can be chosen", src.Repository(), m))
+		return refs, true
+	}
+	return nil, false
+}
+
+// learn puts a mirror's candidates where the solver looks for facts.
+func (p *Project) learn(src skill.Source, v *oci.Versions) {
+	for _, c := range v.Candidates {
+		fact := p.fact(src.Repository(), fetch.ID(c.Commit), c.Path)
+		fact.Time, fact.Tree, fact.File, fact.Text = c.Time, fetch.ID(c.Tree), c.File, head(c.Text)
+		if c.Digest != "" {
+			fact.Dig, fact.Sig = c.Digest, c.Bundle
+		}
+		p.putFact(src.Repository(), fetch.ID(c.Commit), c.Path, fact)
+	}
+}
+
+func (p *Project) mirrorCandidate(ctx context.Context, m *mirror, src skill.Source, commit fetch.ID) (oci.Candidate, bool) {
+	v, err := m.Versions(ctx, src.WithSubpath("").Identity())
+	if err != nil {
+		return oci.Candidate{}, false
+	}
+	for _, c := range v.Candidates {
+		if c.Commit == string(commit) && c.Path == src.Subpath() {
+			return c, true
+		}
+	}
+	return oci.Candidate{}, false
+}

@@ -1,0 +1,280 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/skillpm/skillpm/cache"
+	"github.com/skillpm/skillpm/fetch"
+	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/par"
+	"github.com/skillpm/skillpm/resolver"
+	"github.com/skillpm/skillpm/skill"
+)
+
+// order asks for one skill's bytes.
+type order struct {
+	key  skill.Key
+	src  skill.Source
+	want fetch.Want
+	// digest and bundle are what the lock demands, "" where nothing is locked.
+	digest, bundle skill.Digest
+	index          *indexArtifact
+}
+
+// goods are a skill's bytes in the store.
+type goods struct {
+	tree    *skill.Tree
+	digest  skill.Digest
+	bundle  skill.Digest // "" for an unsigned skill
+	gitTree fetch.ID
+}
+
+// obtain brings every ordered skill into the store: from the store itself, from
+// the mirrors in order, from its repository. Repositories are read in parallel;
+// the result has the order of list. Offline the error lists all that is missing.
+func (p *Project) obtain(ctx context.Context, list []order) ([]goods, error) {
+	out := make([]goods, len(list))
+	byRepo := map[string][]int{}
+	var repos []string
+	for i, o := range list {
+		if g, ok := p.fromStore(o); ok {
+			out[i] = g
+			continue
+		}
+		id := o.src.Repository()
+		if byRepo[id] == nil {
+			repos = append(repos, id)
+		}
+		byRepo[id] = append(byRepo[id], i)
+	}
+	slices.Sort(repos)
+	errs := par.Each(ctx, p.opt.Jobs, len(repos), func(ctx context.Context, r int) error {
+		return p.obtainFrom(ctx, list, byRepo[repos[r]], out)
+	})
+	return out, joinFindings(errs)
+}
+
+// joinFindings returns all findings of errs in order; a plain error wins.
+func joinFindings(errs []error) error {
+	var list diag.List
+	for _, err := range errs {
+		if err == nil {
+			continue
+		}
+		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+		list = append(list, diag.All(err)...)
+	}
+	return list.Err()
+}
+
+func (p *Project) obtainFrom(ctx context.Context, list []order, indices []int, out []goods) error {
+	var rest []int
+	for _, i := range indices {
+		g, ok, err := p.fromMirrors(ctx, list[i])
+		if err != nil {
+			return err
+		}
+		if ok {
+			out[i] = g
+			continue
+		}
+		rest = append(rest, i)
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	if p.opt.Offline {
+		var missing diag.List
+		for _, i := range rest {
+			missing = append(missing, missingOffline(list[i]))
+		}
+		return missing.Err()
+	}
+	if list[rest[0]].index != nil {
+		return p.obtainArtifacts(ctx, list, rest, out)
+	}
+	wants := make([]fetch.Want, len(rest))
+	for k, i := range rest {
+		wants[k] = list[i].want
+	}
+	snaps, err := p.repos.snapshots(ctx, list[rest[0]].src, wants)
+	if err != nil {
+		return err
+	}
+	var failed diag.List
+	for len(rest) > 0 { // all skills of one snapshot together
+		var batch, others []int
+		for k, i := range rest {
+			if snaps[k] == snaps[0] {
+				batch = append(batch, i)
+			} else {
+				others = append(others, i)
+			}
+		}
+		more, err := p.fromSnapshot(ctx, snaps[0], list, batch, out)
+		if err != nil {
+			return err
+		}
+		failed = append(failed, more...)
+		first := snaps[0]
+		snaps = slices.DeleteFunc(snaps, func(s fetch.Snapshot) bool { return s == first })
+		rest = others
+	}
+	return failed.Err()
+}
+
+// named gives a fault of one skill's content the skill's name.
+func named(o order, err error) error {
+	e, ok := errors.AsType[*diag.Error](err)
+	if !ok {
+		if se, is := errors.AsType[*skill.Error](err); is {
+			e = diag.New(diag.Code(se.Code), "%s", se.Message).WithHint("%s", se.Hint)
+			ok = true
+		}
+	}
+	if !ok {
+		return err
+	}
+	copied := *e
+	copied.Details = append([]string{"skill `" + string(o.key) + "` from " + o.src.Identity()}, e.Details...)
+	return &copied
+}
+
+func missingOffline(o order) *diag.Error {
+	e := diag.New(diag.FetchOffline, "`%s` is not at hand and there is no network", o.key).
+		WithDetail("%s at commit %s", o.src.Identity(), o.want.Commit)
+	if o.digest != "" {
+		e.WithDetail("%s", o.digest)
+	}
+	return e.WithHint("`skillpm fetch` warms the cache where there is a network")
+}
+
+func (p *Project) fromStore(o order) (goods, bool) {
+	g := goods{digest: o.digest, bundle: o.bundle}
+	fact := p.fact(o.src.Repository(), o.want.Commit, o.src.Subpath())
+	g.gitTree = fact.Tree
+	if g.digest == "" {
+		if g.digest, g.bundle = fact.Dig, fact.Sig; g.digest == "" || fact.Tree == "" {
+			return goods{}, false
+		}
+	}
+	if !p.cache.Has(g.digest) {
+		return goods{}, false
+	}
+	if g.bundle != "" {
+		if _, err := p.cache.Bundle(g.bundle); err != nil {
+			return goods{}, false
+		}
+	}
+	var err error
+	if g.tree, err = p.cache.Manifest(g.digest); err != nil {
+		return goods{}, false
+	}
+	return g, true
+}
+
+// fromSnapshot reads the skills of batch out of their repository into the store,
+// their files fetched together. Faults of single skills come back as findings.
+func (p *Project) fromSnapshot(ctx context.Context, s fetch.Snapshot, list []order, batch []int, out []goods) (diag.List, error) {
+	writers := make([]*cache.TreeWriter, len(batch))
+	defer func() {
+		for _, w := range writers {
+			if w != nil {
+				w.Abort()
+			}
+		}
+	}()
+	at := make([]fetch.SkillAt, len(batch))
+	for k, i := range batch {
+		at[k] = fetch.SkillAt{Commit: list[i].want.Commit, Path: list[i].src.Subpath()}
+		var err error
+		if writers[k], err = p.cache.NewTree(); err != nil {
+			return nil, err
+		}
+	}
+	loaded, err := fetch.LoadMany(ctx, s, at,
+		fetch.LoadOptions{Limits: p.config.Install.Limits(), Repository: list[batch[0]].src.Repository()},
+		func(k int, f skill.File, data []byte) error { return writers[k].Add(f.Path, f.Exec, data) })
+	if err != nil {
+		return nil, err
+	}
+	var failed diag.List
+	for k, i := range batch {
+		err := loaded[k].Err
+		if err == nil {
+			out[i], err = p.keep(list[i], loaded[k].Content, writers[k])
+		}
+		if err != nil {
+			failed = append(failed, diag.All(named(list[i], err))...)
+		}
+	}
+	return failed, nil
+}
+
+// keep puts a loaded skill into the store and its facts into the index.
+func (p *Project) keep(o order, content *fetch.Content, w *cache.TreeWriter) (goods, error) {
+	g := goods{tree: content.Tree, digest: content.Tree.Digest(), gitTree: content.GitTree}
+	var err error
+	if content.Signature != nil {
+		if g.bundle, err = p.cache.PutBundle(content.Signature); err != nil {
+			return goods{}, err
+		}
+	}
+	if err := checkGoods(o, g); err != nil {
+		return goods{}, err
+	}
+	if err := w.Commit(content.Tree); err != nil {
+		return goods{}, err
+	}
+	fact := p.fact(o.src.Repository(), o.want.Commit, o.src.Subpath())
+	fact.Time, fact.Tree, fact.File, fact.Dig, fact.Sig = content.Time.UTC(), content.GitTree, content.SkillFile, g.digest, g.bundle
+	p.putFact(o.src.Repository(), o.want.Commit, o.src.Subpath(), fact)
+	return g, nil
+}
+
+// checkGoods compares what arrived with what was ordered.
+func checkGoods(o order, g goods) error {
+	if o.digest != "" && g.digest != o.digest {
+		return diag.New(diag.DigestMismatch, "`%s` is not what was locked", o.key).
+			WithDetail("locked  %s", o.digest).WithDetail("fetched %s from %s at commit %s", g.digest, o.src.Identity(), o.want.Commit).
+			WithHint("the lock or the repository was altered; `skillpm update %s` accepts the new content on purpose", o.key)
+	}
+	if o.digest != "" && g.bundle != o.bundle {
+		return diag.New(diag.DigestMismatch, "the signature of `%s` is not the one that was locked", o.key).
+			WithDetail("locked  %s", orNone(o.bundle)).WithDetail("fetched %s", orNone(g.bundle)).
+			WithHint("`skillpm update %s` accepts the new signature if the policy does", o.key)
+	}
+	return nil
+}
+
+func orNone(d skill.Digest) string {
+	if d == "" {
+		return "none"
+	}
+	return string(d)
+}
+
+// loadDigests answers Digests by bringing the candidates into the store.
+func (u *universe) loadDigests(ctx context.Context, w *work) error {
+	for _, want := range w.digests {
+		k := u.candidate(want.Candidate)
+		if k == nil {
+			u.setDigest(want.Candidate, digestAnswer{state: resolver.Unavailable})
+			continue
+		}
+		got, err := u.p.obtain(ctx, []order{{key: want.Name, src: k.source, want: k.want}})
+		switch {
+		case isOffline(err):
+			u.setDigest(want.Candidate, digestAnswer{state: resolver.Unavailable})
+		case err != nil:
+			return err
+		default:
+			u.setDigest(want.Candidate, digestAnswer{got[0].digest, resolver.Loaded})
+		}
+	}
+	return nil
+}

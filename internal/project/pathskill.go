@@ -1,0 +1,155 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/skillpm/skillpm/fetch"
+	"github.com/skillpm/skillpm/fetch/local"
+	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/resolver"
+	"github.com/skillpm/skillpm/skill"
+	"github.com/skillpm/skillpm/skill/parse"
+)
+
+// pathDir returns the directory of a path source.
+func (p *Project) pathDir(rel string) string {
+	if filepath.IsAbs(filepath.FromSlash(rel)) {
+		return filepath.FromSlash(rel)
+	}
+	return filepath.Join(p.Root, filepath.FromSlash(rel))
+}
+
+// checkPathSource refuses a path skill outside the project and its git work tree.
+func (p *Project) checkPathSource(src skill.Source) error {
+	dir := p.pathDir(src.Path())
+	base := p.Root
+	if top, ok := gitTop(p.Root); ok {
+		base = top
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return diag.New(diag.SkillNotFound, "no directory %s", src.Path()).WithCause(err)
+	}
+	realBase, err := filepath.EvalSymlinks(base)
+	if err != nil {
+		return fileError(err)
+	}
+	if rel, err := filepath.Rel(realBase, real); err != nil || !filepath.IsLocal(rel) {
+		return diag.New(diag.SourceNotAllowed, "the path skill %s lies outside the project", src.Path()).
+			WithDetail("allowed is anything below %s", p.display(base)).
+			WithHint("a repository elsewhere on this disk is written file:///…")
+	}
+	return nil
+}
+
+// gitTop returns the git work tree that holds dir.
+func gitTop(dir string) (string, bool) {
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return dir, true
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", false
+		}
+		dir = parent
+	}
+}
+
+// readPathSkill reads a path skill's SKILL.md.
+func (p *Project) readPathSkill(src skill.Source) (skillFile, error) {
+	if err := p.checkPathSource(src); err != nil {
+		return skillFile{}, err
+	}
+	dir := p.pathDir(src.Path())
+	name, err := skillFileIn(dir)
+	if err != nil {
+		return skillFile{}, diag.New(diag.SkillNotFound, "no SKILL.md in %s", src.Path()).WithCause(err)
+	}
+	info, err := os.Stat(filepath.Join(dir, name))
+	if err != nil {
+		return skillFile{}, fileError(err)
+	}
+	if info.Size() > parse.MaxFileBytes {
+		return skillFile{}, diag.New(diag.TreeTooLarge, "%s/%s has %d bytes; the limit is %d", src.Path(), name, info.Size(), parse.MaxFileBytes)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		return skillFile{}, fileError(err)
+	}
+	f := skillFile{fact: skillFact{File: name, Text: data}}
+	f.parsed, f.notes = parse.Read(data, parse.Options{File: name, Label: src.Path() + "/" + name, Dir: filepath.Base(dir), Local: true})
+	f.fault = firstError(f.notes)
+	return f, nil
+}
+
+// skillFileIn returns the spelling of SKILL.md in dir, the exact one first.
+func skillFileIn(dir string) (string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", err
+	}
+	other := ""
+	for _, e := range entries {
+		switch {
+		case e.Name() == parse.FileName:
+			return parse.FileName, nil
+		case skill.FoldPath(e.Name()) == skill.FoldPath(parse.FileName) && other == "":
+			other = e.Name()
+		}
+	}
+	if other == "" {
+		return "", fs.ErrNotExist
+	}
+	return other, nil
+}
+
+// loadPath answers everything about one path skill.
+func (u *universe) loadPath(ctx context.Context, w *work) error {
+	for _, want := range append(w.versions, w.at...) {
+		f, err := u.p.readPathSkill(w.src)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if u.rootNames[want.Name].Identity() == w.src.Identity() {
+				return err
+			}
+		}
+		if err != nil {
+			u.setVersions(want.Name, want.Source, resolver.Versions{State: resolver.Loaded, NotFound: err.Error()})
+			u.setAt(want.Name, want.Source, want.Ref, atAnswer{state: resolver.Loaded})
+			continue
+		}
+		if f.fault != nil {
+			return f.fault
+		}
+		c := resolver.Candidate{Name: want.Name, Source: want.Source, Local: true, Version: f.parsed.Version}
+		known := u.remember(c, candidate{source: w.src})
+		edges, steps, err := u.settle(ctx, parent{key: want.Name, src: w.src, skill: f.parsed})
+		if err != nil {
+			return err
+		}
+		u.mu.Lock()
+		known.parsed, known.chain = f.parsed, steps
+		u.mu.Unlock()
+		u.setVersions(want.Name, want.Source, resolver.Versions{State: resolver.Loaded, List: []resolver.Candidate{c}})
+		u.setRequirements(c, resolver.Requirements{State: resolver.Loaded, Edges: edges})
+		u.setDigest(c, digestAnswer{state: resolver.Loaded})
+		for _, note := range f.notes {
+			u.p.opt.Report(note)
+		}
+	}
+	return nil
+}
+
+// discoverDir finds the skills below a directory of the project.
+func discoverDir(ctx context.Context, dir string) (*fetch.Discovery, error) {
+	snap, err := local.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer snap.Close()
+	return fetch.Discover(ctx, snap, local.Commit)
+}

@@ -1,0 +1,367 @@
+// Package project is skillpm's use cases: add, install, lock, update, verify and
+// the rest, each one function over a Project. It is the only package that knows
+// all others; package cmd alone imports it. It neither prints nor exits: results
+// are values, warnings and notes go to Options.Report, refusals are findings of
+// package diag.
+//
+//	p, err := project.Open(project.Options{Dir: wd, …})
+//	if err != nil { … }
+//	defer p.Close()
+//	result, err := p.Install(ctx, project.InstallOptions{})
+//
+// A Project is one run's view of one project and is not safe for concurrent use;
+// what it does inside it does in parallel where that pays.
+package project
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/skillpm/skillpm/cache"
+	"github.com/skillpm/skillpm/fetch"
+	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/install"
+	"github.com/skillpm/skillpm/internal/manifest"
+	"github.com/skillpm/skillpm/lockfile"
+	"github.com/skillpm/skillpm/resolver"
+	"github.com/skillpm/skillpm/signing"
+)
+
+// Options say where a run works and how it speaks. The zero value of a field
+// means its default.
+type Options struct {
+	// Dir is the absolute directory the search for skills.toml starts from.
+	Dir string
+	// Global works on the user's own skills instead of a project's.
+	Global bool
+	// Home, ConfigDir, CacheDir and SystemDir are absolute; ConfigDir and
+	// CacheDir are skillpm's own directories, SystemDir holds trust.toml.
+	Home, ConfigDir, CacheDir, SystemDir string
+	// Environ is the environment, as os.Environ gives it.
+	Environ []string
+	// Offline forbids every connection.
+	Offline bool
+	// Mirrors are read before those of the configuration.
+	Mirrors []string
+	// Jobs is how many repositories are worked on at once; 0 means DefaultJobs.
+	Jobs int
+	// MinAge replaces the configured min_age when not nil.
+	MinAge *time.Duration
+	// Report receives warnings and notes.
+	Report func(*diag.Error)
+	// Ask puts a yes/no question; nil means that nobody is there.
+	Ask func(question string) bool
+	// Announce says what a run waits for.
+	Announce func(message string)
+	// Progress is told about transfers.
+	Progress fetch.Progress
+	// Fetched is told of every finished call to a repository, for --verbose.
+	Fetched func(fetch.Event)
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// DefaultJobs is how many repositories a run works on at once: enough to hide
+// latency, few enough for hosts that count connections.
+const DefaultJobs = 8
+
+// stateDir is the project-private directory.
+const stateDir = ".skillpm"
+
+// Project is one run's view of a project, or of the user's own skills.
+type Project struct {
+	opt Options
+	// Root is the directory of skills.toml and skills.lock.
+	Root string
+
+	manifest     *manifest.Manifest
+	manifestData []byte
+	lock         *lockfile.Lock
+	lockData     []byte
+	user         manifest.Config
+	config       manifest.Config
+	policies     *signing.Set
+	cache        *cache.Cache
+	repos        *repositories
+	mirrors      []*mirror
+	mirrorsOpen  bool
+	mirrorLock   sync.Mutex
+	registries   []registryFile
+	// argHosts are hosts the user named on the command line.
+	argHosts map[string]bool
+	// consent are repositories that may be contacted beyond manifest and lock.
+	consent map[string]bool
+}
+
+// Open finds the project upward from opt.Dir and reads its files. A missing
+// skills.toml is manifest_missing; a missing skills.lock is no fault.
+func Open(opt Options) (*Project, error) {
+	p, err := newProject(opt)
+	if err != nil {
+		return nil, err
+	}
+	root, ok := findRoot(p.opt.Dir)
+	if opt.Global {
+		root, ok = p.globalDir(), true
+		if _, err := os.Stat(filepath.Join(root, manifest.FileName)); err != nil {
+			p.Root = root
+			return p, p.loadEmpty()
+		}
+	}
+	if !ok {
+		return nil, manifest.Missing(opt.Dir)
+	}
+	p.Root = root
+	return p, p.load()
+}
+
+// OpenDir is Open for commands that work without a project: where there is no
+// skills.toml the project is empty and lies in opt.Dir.
+func OpenDir(opt Options) (*Project, error) {
+	p, err := Open(opt)
+	if diag.CodeOf(err) != diag.ManifestMissing {
+		return p, err
+	}
+	if p, err = newProject(opt); err != nil {
+		return nil, err
+	}
+	p.Root = opt.Dir
+	return p, p.loadEmpty()
+}
+
+// OpenLock is Open for --no-manifest: the lock is found upward and stands alone.
+func OpenLock(opt Options) (*Project, error) {
+	p, err := newProject(opt)
+	if err != nil {
+		return nil, err
+	}
+	root, ok := findUpward(opt.Dir, lockfile.FileName)
+	if !ok {
+		return nil, diag.New(diag.LockOutdated, "no %s in %s or above it", lockfile.FileName, opt.Dir).
+			WithHint("`skillpm lock` writes one")
+	}
+	p.Root = root
+	if err := p.loadEmpty(); err != nil {
+		return nil, err
+	}
+	return p, p.loadLock()
+}
+
+func newProject(opt Options) (*Project, error) {
+	if opt.Report == nil {
+		opt.Report = func(*diag.Error) {}
+	}
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	if opt.Jobs <= 0 {
+		opt.Jobs = DefaultJobs
+	}
+	p := &Project{opt: opt, argHosts: map[string]bool{}, consent: map[string]bool{}}
+	p.repos = newRepositories(p)
+	return p, nil
+}
+
+// getenv returns the value of an environment variable, the last one given, as
+// programs see it.
+func (p *Project) getenv(name string) string {
+	for _, kv := range slices.Backward(p.opt.Environ) {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+func findRoot(dir string) (string, bool) { return findUpward(dir, manifest.FileName) }
+
+func findUpward(dir, name string) (string, bool) {
+	for {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && !info.IsDir() {
+			return dir, true
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", false
+		}
+		dir = parent
+	}
+}
+
+func (p *Project) globalDir() string { return filepath.Join(p.opt.ConfigDir, "global") }
+
+// load reads manifest, user configuration, trust files and lock.
+func (p *Project) load() error {
+	data, err := readBounded(p.manifestPath())
+	if err != nil {
+		return err
+	}
+	m, err := manifest.Parse(p.display(p.manifestPath()), data, resolver.CheckRange)
+	if err != nil {
+		return err
+	}
+	p.manifest, p.manifestData = m, data
+	if err := p.loadConfig(); err != nil {
+		return err
+	}
+	return p.loadLock()
+}
+
+func (p *Project) loadEmpty() error {
+	p.manifest = &manifest.Manifest{File: manifest.FileName}
+	return p.loadConfig()
+}
+
+func (p *Project) loadConfig() error {
+	file := filepath.Join(p.opt.ConfigDir, manifest.ConfigName)
+	data, err := readBounded(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	default:
+		if p.user, err = manifest.ParseConfig(file, data); err != nil {
+			return err
+		}
+	}
+	p.config = manifest.Layer(p.user, p.manifest.Config)
+	if err := p.loadPolicies(); err != nil {
+		return err
+	}
+	return p.openCache()
+}
+
+func (p *Project) openCache() error {
+	c, err := cache.Open(p.opt.CacheDir, cache.Options{
+		Limits: p.config.Install.Limits(), Note: p.opt.Report, Now: p.opt.Now,
+	})
+	if err != nil {
+		return err
+	}
+	p.cache = c
+	return nil
+}
+
+// loadLock reads skills.lock if there is one. A lock with conflict markers is an
+// error here; Lock resolves it.
+func (p *Project) loadLock() error {
+	data, err := readBounded(p.lockPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	p.lockData = data
+	lock, err := lockfile.Parse(data)
+	if err != nil {
+		return lockFindings(p.display(p.lockPath()), err)
+	}
+	p.lock = lock
+	return nil
+}
+
+// lockFindings gives the faults of a lock their file, place and hint.
+func lockFindings(file string, err error) error {
+	faults, ok := errors.AsType[lockfile.Errors](err)
+	if !ok {
+		return diag.New(diag.LockCorrupt, "the lock cannot be read").At(file, 0, 0).WithCause(err)
+	}
+	var list diag.List
+	for _, f := range faults {
+		e := diag.New(diag.Code(f.Fault.Code), "%s", f.Fault.Message).At(file, f.Line, f.Column)
+		e.Hint = f.Fault.Hint
+		list = append(list, e)
+	}
+	return list.Err()
+}
+
+// Close writes what was learnt to the index and ends connections.
+func (p *Project) Close() { p.repos.close(); p.closeMirrors() }
+
+func (p *Project) manifestPath() string { return filepath.Join(p.Root, manifest.FileName) }
+func (p *Project) lockPath() string     { return filepath.Join(p.Root, lockfile.FileName) }
+
+// display returns path as the user would write it: relative to where they are
+// if it lies below, absolute otherwise.
+func (p *Project) display(path string) string {
+	if rel, err := filepath.Rel(p.opt.Dir, path); err == nil && !strings.HasPrefix(rel, "..") {
+		return filepath.ToSlash(rel)
+	}
+	if rel, err := filepath.Rel(p.Root, path); err == nil && !strings.HasPrefix(rel, "..") {
+		return filepath.ToSlash(rel)
+	}
+	return path
+}
+
+// maxProjectFile bounds skills.toml, skills.lock and configuration files: a lock
+// of 10,000 skills has about 15 MB.
+const maxProjectFile = 64 << 20
+
+func readBounded(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fileError(err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, diag.New(diag.PermissionDenied, "%s is no regular file", path)
+	}
+	if info.Size() > maxProjectFile {
+		return nil, diag.New(diag.FetchTooLarge, "%s has %d bytes; the limit is %d", path, info.Size(), maxProjectFile)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fileError(err)
+	}
+	return data, nil
+}
+
+// fileError gives an error of the file system its code; a missing file stays
+// recognisable by fs.ErrNotExist.
+func fileError(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return err
+	case errors.Is(err, fs.ErrPermission):
+		return diag.New(diag.PermissionDenied, "a file cannot be read or written").WithCause(err)
+	}
+	return diag.New(diag.PermissionDenied, "the file system refused").WithCause(err)
+}
+
+// layout says where install finds and writes this project's files.
+func (p *Project) layout() install.Layout {
+	l := install.Layout{Root: p.Root, State: stateDir, Files: []string{p.manifestPath(), p.lockPath()}}
+	if p.opt.Global {
+		l.Root = p.opt.Home
+	}
+	return l
+}
+
+func (p *Project) installOptions() install.Options {
+	return install.Options{Store: p.cache, Announce: p.opt.Announce, Note: p.opt.Report}
+}
+
+// Manifest returns the parsed skills.toml.
+func (p *Project) Manifest() *manifest.Manifest { return p.manifest }
+
+// LockFile returns the parsed skills.lock, nil if there is none.
+func (p *Project) LockFile() *lockfile.Lock { return p.lock }
+
+// Cache returns the user's store.
+func (p *Project) Cache() *cache.Cache { return p.cache }
+
+// OpenCache opens nothing but the user's cache and configuration.
+func OpenCache(opt Options) (*Project, error) {
+	p, err := newProject(opt)
+	if err != nil {
+		return nil, err
+	}
+	p.Root = opt.Dir
+	return p, p.loadEmpty()
+}

@@ -1,0 +1,93 @@
+package project
+
+import (
+	"context"
+
+	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/manifest"
+	"github.com/skillpm/skillpm/lockfile"
+	"github.com/skillpm/skillpm/skill"
+)
+
+// Remove takes skills out of skills.toml, the lock and the disk, and with them
+// what nothing needs any more. It works from the lock alone: nothing is fetched.
+func (p *Project) Remove(ctx context.Context, names []string, opt InstallOptions) (*Change, error) {
+	data := p.manifestData
+	var faults diag.List
+	for _, name := range names {
+		out, found, err := manifest.Remove(data, skill.Key(name))
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			faults = append(faults, p.notRequired(name))
+			continue
+		}
+		data = out
+	}
+	if err := faults.Err(); err != nil {
+		return nil, err
+	}
+	if err := p.setManifest(data); err != nil {
+		return nil, err
+	}
+	l := p.prunedLock()
+	if l == nil {
+		t, err := p.relock(ctx, resolveOptions{lock: p.lock, consent: opt.ResolveSubskills})
+		if err != nil {
+			return nil, err
+		}
+		if t.manifest == nil {
+			t.manifest = data
+		}
+		return p.apply(ctx, t, opt)
+	}
+	return p.apply(ctx, transaction{old: p.lock, lock: l, manifest: data}, opt)
+}
+
+func (p *Project) notRequired(name string) *diag.Error {
+	e := usage("`%s` is not in %s", name, p.manifest.File)
+	if p.lock == nil || p.lock.Get(name) == nil {
+		return e.WithHint("`skillpm list` shows what is")
+	}
+	parents := p.lock.Dependents(name)
+	if len(parents) == 0 {
+		return e.WithHint("`skillpm install` removes it from disk, since nothing requires it")
+	}
+	return e.WithDetail("it is installed because %s requires it", parents[0]).
+		WithHint("`skillpm why %s` shows the way; remove %s instead", name, parents[0])
+}
+
+// prunedLock returns the lock without what the manifest no longer reaches, nil
+// if the lock and manifest differ in more than that.
+func (p *Project) prunedLock() *lockfile.Lock {
+	if p.lock == nil {
+		return nil
+	}
+	want := p.emptyLock()
+	for key, text := range want.Root.Requires {
+		if p.lock.Root.Requires[key] != text {
+			return nil
+		}
+	}
+	if len(p.compareMaps("overrides", want.Root.Overrides, p.lock.Root.Overrides)) > 0 {
+		return nil
+	}
+	l := *p.lock
+	l.Root, l.Targets = want.Root, want.Targets
+	l.Root.Unknown = p.lock.Root.Unknown
+	l.Skills = nil
+	l.Skills = append(l.Skills, p.lock.Skills...)
+	gone := map[string]bool{}
+	for _, key := range l.Unreachable() {
+		gone[key] = true
+	}
+	l.Skills = nil
+	for _, e := range p.lock.Skills {
+		if !gone[e.Key] {
+			l.Skills = append(l.Skills, e)
+		}
+	}
+	l.Sort(p.order())
+	return &l
+}

@@ -1,0 +1,311 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/lockfile"
+	"github.com/skillpm/skillpm/resolver"
+	"github.com/skillpm/skillpm/skill"
+)
+
+// solveTime bounds the search itself; time spent on the network does not count.
+const solveTime = 10 * time.Second
+
+// resolveOptions say what may move.
+type resolveOptions struct {
+	unlock    []skill.Key
+	unlockAll bool
+	prefer    []skill.Key
+	// lock is the previous lock; nil means none.
+	lock *lockfile.Lock
+	// consent says yes once to new repositories.
+	consent bool
+}
+
+// resolution is a solved manifest.
+type resolution struct {
+	input    resolver.Input
+	solution *resolver.Solution
+	universe *universe
+	// newSources are repositories that were agreed to and are not in [trust] yet.
+	newSources []string
+}
+
+// resolve solves the manifest: ask the solver, load what it lacks, ask again.
+func (p *Project) resolve(ctx context.Context, opt resolveOptions) (*resolution, error) {
+	if err := p.loadRegistries(ctx); err != nil {
+		return nil, err
+	}
+	r := &resolution{universe: newUniverse(p)}
+	if err := p.input(ctx, r, opt); err != nil {
+		return nil, err
+	}
+	for {
+		deadline := time.Now().Add(solveTime)
+		r.input.Expired = func() bool { return time.Now().After(deadline) }
+		solution, err := resolver.Solve(ctx, r.input, r.universe)
+		if err == nil {
+			r.solution = solution
+			for _, w := range solution.Warnings {
+				p.opt.Report(diag.Warn(w.Code, "%s", w.Message).WithHint("%s", w.Hint))
+			}
+			return r, nil
+		}
+		if need, ok := errors.AsType[*resolver.Need](err); ok {
+			if err := r.universe.load(ctx, need); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if consent, ok := errors.AsType[*resolver.NeedConsent](err); ok {
+			if err := p.askConsent(r, consent, opt); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if failure, ok := errors.AsType[*resolver.Failure](err); ok {
+			return nil, failureFindings(failure)
+		}
+		return nil, err
+	}
+}
+
+func failureFindings(f *resolver.Failure) error {
+	if len(f.Refusals) > 0 {
+		return f.Refusals.Err()
+	}
+	return f.Diag()
+}
+
+// askConsent asks for new repositories, or refuses naming them all.
+func (p *Project) askConsent(r *resolution, need *resolver.NeedConsent, opt resolveOptions) error {
+	var repos []string
+	e := diag.New(diag.SourceNotAllowed, "a dependency comes from a repository that the project has not approved")
+	for _, u := range need.List {
+		repo := u.Repository
+		if src, err := skill.ParseSource(u.Source); err == nil {
+			repo = src.Repository()
+		}
+		if !slices.Contains(repos, repo) {
+			repos = append(repos, repo)
+		}
+		e.WithDetail("%s: `%s`, wanted by %s", repo, u.Name, pathText(u.By))
+	}
+	e.Data = map[string]any{"repositories": repos}
+	e.WithHint("look at the repositories, then say yes once with --resolve-subskills, or list them in skills.toml under [trust] sources")
+	agreed := opt.consent
+	if !agreed && p.opt.Ask != nil {
+		agreed = p.opt.Ask("Dependencies come from " + strings.Join(repos, ", ") + ", which this project has not used before. Contact them?")
+	}
+	if !agreed {
+		return e
+	}
+	for _, repo := range repos {
+		p.consent[repo] = true
+		r.newSources = append(r.newSources, repo)
+	}
+	return nil
+}
+
+func pathText(path resolver.Path) string {
+	names := make([]string, 0, len(path))
+	for _, s := range path {
+		text := s.Name
+		if s.Version != "" {
+			text += " " + s.Version
+		}
+		names = append(names, text)
+	}
+	return strings.Join(names, " > ")
+}
+
+// input turns manifest and lock into the solver's problem.
+func (p *Project) input(ctx context.Context, r *resolution, opt resolveOptions) error {
+	r.input = resolver.Input{
+		Unlock: opt.unlock, UnlockAll: opt.unlockAll, Prefer: opt.prefer, Offline: p.opt.Offline,
+	}
+	u := r.universe
+	var faults diag.List
+	for _, s := range p.manifest.Skills {
+		edge, src, fault, err := p.rootEdge(ctx, s)
+		if err != nil {
+			return err
+		}
+		if fault != nil {
+			fault.File, fault.Line, fault.Column = p.manifest.File, s.Line, s.Column
+			faults = append(faults, fault)
+			continue
+		}
+		u.rootNames[s.Key] = src
+		if s.Requirement.Ref != "" {
+			u.rootRefs[s.Key] = s.Requirement.Ref
+		}
+		r.input.Root = append(r.input.Root, edge)
+	}
+	for _, s := range p.manifest.Overrides {
+		o := resolver.Override{Name: s.Key, Range: s.Requirement.Range, Ref: s.Requirement.Ref, Digest: s.Requirement.Digest}
+		if !s.Requirement.Source.IsZero() {
+			src, fault, err := p.withSubpath(ctx, s.Requirement.Source)
+			if err != nil {
+				return err
+			}
+			if fault != nil {
+				faults = append(faults, fault.At(p.manifest.File, s.Line, s.Column))
+				continue
+			}
+			o.Source = src.Identity()
+		}
+		r.input.Overrides = append(r.input.Overrides, o)
+	}
+	if opt.lock != nil {
+		r.input.Lock = p.lockedEntries(opt.lock, u)
+	}
+	return faults.Err()
+}
+
+// rootEdge settles one line of [skills].
+func (p *Project) rootEdge(ctx context.Context, s manifestSkill) (resolver.Edge, skill.Source, *diag.Error, error) {
+	req := s.Requirement
+	e := resolver.Edge{Name: s.Key, Range: req.Range, Ref: req.Ref, Digest: req.Digest, Delegate: req.Delegate}
+	src := req.Source
+	if src.IsZero() {
+		found, fault, ok := p.fromRegistries(s.Key)
+		switch {
+		case fault != nil:
+			return e, src, fault, nil
+		case ok:
+			src = found
+			e.OrLocked = true
+		default:
+			if locked := p.lockedSource(s.Key); !locked.IsZero() {
+				src = locked
+				break
+			}
+			e.Missing = "`" + string(s.Key) + "` has no source, and no configured registry names it"
+			return e, src, nil, nil
+		}
+	}
+	src, fault, err := p.withSubpath(ctx, src)
+	if err != nil || fault != nil {
+		return e, src, fault, err
+	}
+	if src.Kind() == skill.SourcePath {
+		if err := p.checkPathSource(src); err != nil {
+			return e, src, nil, err
+		}
+	}
+	e.Sources = []string{src.Identity()}
+	return e, src, nil, nil
+}
+
+func (p *Project) lockedSource(key skill.Key) skill.Source {
+	if p.lock == nil {
+		return skill.Source{}
+	}
+	if e := p.lock.Get(string(key)); e != nil {
+		src, _ := entrySource(e)
+		return src
+	}
+	return skill.Source{}
+}
+
+// lockedEntries turns the lock into what the solver holds on to. Path skills are
+// being edited and are no facts.
+func (p *Project) lockedEntries(l *lockfile.Lock, u *universe) []resolver.Locked {
+	var out []resolver.Locked
+	for _, e := range l.Skills {
+		src, ok := entrySource(e)
+		if !ok || e.Source.Type == lockfile.TypePath {
+			continue
+		}
+		v, _ := skill.ParseVersion(e.Version)
+		c := resolver.Candidate{
+			Name: skill.Key(e.Key), Source: src.Identity(), Version: v, Commit: e.Source.Commit,
+			Retracted: e.Retracted != "", RetractedReason: e.Retracted, Cached: p.cache.Has(e.Digest),
+		}
+		u.remember(c, candidate{source: src, tag: e.Source.Tag, ref: e.Source.Ref, want: entryWant(e)})
+		out = append(out, resolver.Locked{Candidate: c, Digest: e.Digest, Edges: lockedEdges(l, e, src, u)})
+	}
+	return out
+}
+
+// lockedEdges settles an entry's requirements from the lock itself, the root's
+// own entries first.
+func lockedEdges(l *lockfile.Lock, e *lockfile.Entry, src skill.Source, u *universe) []resolver.Edge {
+	var edges []resolver.Edge
+	for _, name := range sortedKeys(e.Requires) {
+		r, err := skill.ParseRequirement(e.Requires[name], nil)
+		if err != nil {
+			continue
+		}
+		edges = append(edges, lockedOne(l, e, src, skill.Key(name), r, u))
+	}
+	if e.Chain == nil {
+		return edges
+	}
+	seen := map[string]bool{}
+	for _, step := range e.Chain.Steps {
+		if seen[step] {
+			continue
+		}
+		seen[step] = true
+		r := skill.Requirement{Range: "*"}
+		if text, ok := e.Requires[step]; ok {
+			if parsed, err := skill.ParseRequirement(text, nil); err == nil {
+				r = parsed
+			}
+		}
+		edge := lockedOne(l, e, src, skill.Key(step), r, u)
+		edge.Chain = true
+		edges = append(edges, edge)
+	}
+	return edges
+}
+
+func lockedOne(l *lockfile.Lock, e *lockfile.Entry, src skill.Source, name skill.Key, r skill.Requirement, u *universe) resolver.Edge {
+	edge := resolver.Edge{Name: name, Range: r.Range, Ref: r.Ref, Digest: r.Digest, Delegate: r.Delegate}
+	dep := l.Get(string(name))
+	switch {
+	case !r.Source.IsZero():
+		edge.Sources = []string{r.Source.Identity()}
+		if dep != nil && !r.Source.HasSubpath() {
+			if have, ok := entrySource(dep); ok && have.Repository() == r.Source.Repository() {
+				edge.Sources = []string{have.Identity()}
+			}
+		}
+		return edge
+	case !u.rootNames[name].IsZero():
+		edge.Sources, edge.OrRoot = []string{u.rootNames[name].Identity()}, true
+		return edge
+	case dep == nil:
+		edge.Missing = "the lock has no entry for it"
+		return edge
+	}
+	have, ok := entrySource(dep)
+	if !ok {
+		edge.Missing = "its locked source is not readable"
+		return edge
+	}
+	edge.Sources, edge.OrLocked = []string{have.Identity()}, true
+	if have.Kind() == skill.SourceGit && have.Repository() == src.Repository() {
+		edge.LookedUp = true
+		if v, err := skill.ParseVersion(dep.Version); err == nil && v.IsPseudo() && dep.Source.Commit == e.Source.Commit {
+			edge.Exact = e.Source.Commit
+		}
+	}
+	return edge
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,191 @@
+package project
+
+import (
+	"sync"
+
+	"github.com/skillpm/skillpm/fetch"
+	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/resolver"
+	"github.com/skillpm/skillpm/skill"
+	"github.com/skillpm/skillpm/skill/parse"
+)
+
+// universe is what this run knows for the solver. The solver asks it from
+// memory; load (load.go) fills it between solves.
+type universe struct {
+	p *Project
+	// rootNames are the sources that the root's own entries give, by key.
+	rootNames map[skill.Key]skill.Source
+	// rootRefs are the refs the root itself names, by key: a missing one is the
+	// user's to hear as it is.
+	rootRefs map[skill.Key]string
+
+	mu       sync.Mutex
+	versions map[string]resolver.Versions
+	at       map[string]atAnswer
+	reqs     map[string]resolver.Requirements
+	digests  map[string]digestAnswer
+	// known are facts about candidates that the lock needs, by candidate id.
+	known map[string]*candidate
+	// found are the discoveries of commits, by repository and commit.
+	found map[string]*fetch.Discovery
+	// files are SKILL.md files read ahead, by fact key.
+	files map[string]skillFile
+}
+
+type atAnswer struct {
+	c     resolver.Candidate
+	state resolver.State
+}
+
+type digestAnswer struct {
+	d     skill.Digest
+	state resolver.State
+}
+
+// candidate is one version with what only this package needs of it.
+type candidate struct {
+	source skill.Source
+	tag    string // short name
+	ref    string // full name of an asked-for branch or tag
+	want   fetch.Want
+	index  *indexArtifact // where the source is a discovery index
+	parsed *parse.Skill
+	// chain says which chain members were found, in the chain's order.
+	chain []chainStep
+}
+
+// chainStep is one member of a chain and whether it exists.
+type chainStep struct {
+	name     skill.Key
+	resolved bool
+}
+
+func newUniverse(p *Project) *universe {
+	u := &universe{
+		p: p, rootNames: map[skill.Key]skill.Source{}, rootRefs: map[skill.Key]string{},
+		versions: map[string]resolver.Versions{}, at: map[string]atAnswer{},
+		reqs: map[string]resolver.Requirements{}, digests: map[string]digestAnswer{},
+		known: map[string]*candidate{}, found: map[string]*fetch.Discovery{}, files: map[string]skillFile{},
+	}
+	return u
+}
+
+func versionsKey(name skill.Key, source string) string { return string(name) + "\x00" + source }
+
+func atKey(name skill.Key, source, ref string) string {
+	return string(name) + "\x00" + source + "\x00" + ref
+}
+
+func candidateKey(c resolver.Candidate) string {
+	return string(c.Name) + "\x00" + c.Source + "\x00" + c.Version.String() + "\x00" + c.Commit
+}
+
+// Versions implements resolver.Universe.
+func (u *universe) Versions(name skill.Key, source string) resolver.Versions {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if v, ok := u.versions[versionsKey(name, source)]; ok && v.State != resolver.NotApproved {
+		return v
+	}
+	src, err := skill.ParseSource(source)
+	if err != nil {
+		return resolver.Versions{State: resolver.Loaded, NotFound: err.Error()}
+	}
+	if !u.p.approved(src) {
+		return resolver.Versions{State: resolver.NotApproved, Repository: src.Repository()}
+	}
+	return resolver.Versions{State: resolver.NotLoaded}
+}
+
+// At implements resolver.Universe.
+func (u *universe) At(name skill.Key, source, ref string) (resolver.Candidate, resolver.State) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if a, ok := u.at[atKey(name, source, ref)]; ok {
+		return a.c, a.state
+	}
+	src, err := skill.ParseSource(source)
+	if err != nil {
+		return resolver.Candidate{}, resolver.Loaded
+	}
+	if !u.p.approved(src) {
+		return resolver.Candidate{}, resolver.NotApproved
+	}
+	return resolver.Candidate{}, resolver.NotLoaded
+}
+
+// Requirements implements resolver.Universe.
+func (u *universe) Requirements(c resolver.Candidate) resolver.Requirements {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.reqs[candidateKey(c)]
+}
+
+// Digest implements resolver.Universe.
+func (u *universe) Digest(c resolver.Candidate) (skill.Digest, resolver.State) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	a := u.digests[candidateKey(c)]
+	return a.d, a.state
+}
+
+func (u *universe) setVersions(name skill.Key, source string, v resolver.Versions) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.versions[versionsKey(name, source)] = v
+}
+
+func (u *universe) setAt(name skill.Key, source, ref string, a atAnswer) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.at[atKey(name, source, ref)] = a
+}
+
+func (u *universe) setRequirements(c resolver.Candidate, r resolver.Requirements) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.reqs[candidateKey(c)] = r
+}
+
+func (u *universe) setDigest(c resolver.Candidate, a digestAnswer) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.digests[candidateKey(c)] = a
+}
+
+// remember keeps what the lock needs of c; later facts complete earlier ones.
+func (u *universe) remember(c resolver.Candidate, k candidate) *candidate {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	id := candidateKey(c)
+	have := u.known[id]
+	if have == nil {
+		have = &candidate{}
+		u.known[id] = have
+	}
+	have.source, have.want = k.source, k.want
+	if k.tag != "" {
+		have.tag = k.tag
+	}
+	if k.ref != "" {
+		have.ref = k.ref
+	}
+	return have
+}
+
+func (u *universe) candidate(c resolver.Candidate) *candidate {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.known[candidateKey(c)]
+}
+
+// ambiguous is the refusal of a version that two tags name at two commits.
+func ambiguous(repository string, c fetch.Candidate) *diag.Error {
+	e := diag.New(diag.AmbiguousVersion, "version %s of %s is tagged at two commits", c.Version, repository)
+	e.WithDetail("%s is at %s", c.Tag, c.Commit)
+	for _, other := range c.Conflicts {
+		e.WithDetail("%s is at %s", other.Name, other.Commit())
+	}
+	return e.WithHint("pin the one you mean with ref:%s, or ask the author to remove one tag", c.Commit)
+}
