@@ -95,21 +95,22 @@ func (r *skillChecker) codeReference(ref reference, seen map[string]bool) {
 // hiddenText notes characters that a reviewer does not see. Joiners are left
 // alone between characters beyond ASCII, where scripts and emoji need them.
 func (r *skillChecker) hiddenText(data []byte) {
-	if isASCII(data) {
-		return
-	}
-	count, first, at := 0, rune(0), 0
-	before := rune(0)
-	for i := 0; i < len(data); {
-		c, n := utf8.DecodeRune(data[i:])
-		if isHidden(c) && i > 0 && !joins(before, c, data[i+n:]) {
-			if count == 0 {
-				first, at = c, i
+	count, first, at := 0, rune(0), len(data)
+	for _, lead := range hiddenLeads {
+		for i := bytes.IndexByte(data, lead); i >= 0; {
+			c, n := utf8.DecodeRune(data[i:])
+			before, _ := utf8.DecodeLastRune(data[:i])
+			if isHidden(c) && i > 0 && !joins(before, c, data[i+n:]) {
+				if count++; i < at {
+					first, at = c, i
+				}
 			}
-			count++
+			next := bytes.IndexByte(data[i+n:], lead)
+			if next < 0 {
+				break
+			}
+			i += n + next
 		}
-		before = c
-		i += n
 	}
 	if count == 0 {
 		return
@@ -123,14 +124,9 @@ func (r *skillChecker) hiddenText(data []byte) {
 	r.note(diag.HiddenUnicode, pos, "%s: a reviewer does not see what an agent reads", what)
 }
 
-func isASCII(data []byte) bool {
-	for _, c := range data {
-		if c >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
-}
+// hiddenLeads are the first bytes that the characters of isHidden have in UTF-8.
+// Most files hold few of them, and looking for a byte is what machines do best.
+var hiddenLeads = [...]byte{0xd8, 0xe1, 0xe2, 0xef, 0xf3}
 
 // isHidden lists zero-width characters, bidirectional controls (Unicode TR 36)
 // and the tag characters that can carry a whole hidden text.

@@ -21,11 +21,12 @@ type checkOptions struct {
 // skillChecker judges one skill's directory. It is used by one goroutine.
 type skillChecker struct {
 	fieldReader
-	opt   checkOptions
-	dir   string      // absolute
-	label string      // as the user would name it, slash-separated
-	deep  bool        // deeper in its layer than one level
-	fault *diag.Error // why the directory cannot be looked at
+	opt     checkOptions
+	dir     string        // absolute
+	label   string        // as the user would name it, slash-separated
+	deep    bool          // deeper in its layer than one level
+	fault   *diag.Error   // why the directory cannot be looked at
+	entries []fs.DirEntry // of dir, if it was listed
 
 	fileName string // the skill file's spelling, "" if there is none
 	tree     *tree
@@ -115,12 +116,7 @@ func (r *skillChecker) openFile() ([]byte, bool) {
 			return nil, false // the link's own finding says it
 		}
 	}
-	root, err := r.openRoot()
-	if err != nil {
-		r.ioProblem("", err)
-		return nil, false
-	}
-	data, err := readBounded(root, FileName)
+	data, err := r.readSkillFile()
 	switch {
 	case err == errNotRegular:
 		r.problem(diag.SkillFileNotRegular, Position{}, "`%s` is a directory or a device, not a file", FileName)
@@ -132,6 +128,25 @@ func (r *skillChecker) openFile() ([]byte, bool) {
 		return data, true
 	}
 	return nil, false
+}
+
+// readSkillFile reads SKILL.md, directly if it is no link.
+func (r *skillChecker) readSkillFile() ([]byte, error) {
+	for _, f := range r.tree.files {
+		if f.path == FileName && f.link == "" && f.mode.IsRegular() {
+			file, err := os.Open(filepath.Join(r.dir, FileName))
+			if err != nil {
+				return nil, err
+			}
+			defer file.Close()
+			return readSized(file, f.size)
+		}
+	}
+	root, err := r.openRoot()
+	if err != nil {
+		return nil, err
+	}
+	return readBounded(root, FileName)
 }
 
 type readError string
@@ -152,24 +167,30 @@ func readBounded(root *os.Root, rel string) ([]byte, error) {
 	if !info.Mode().IsRegular() { // opening a pipe would hang
 		return nil, errNotRegular
 	}
-	if info.Size() > MaxFileBytes {
-		return nil, errTooLarge
-	}
 	f, err := root.Open(filepath.FromSlash(rel))
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	buf := make([]byte, info.Size()+1)
-	n, err := io.ReadFull(f, buf)
-	if err == nil { // it grew meanwhile
+	return readSized(f, info.Size())
+}
+
+// readSized reads a file that had size bytes a moment ago, in one call if it
+// still has.
+func readSized(f io.Reader, size int64) ([]byte, error) {
+	if size > MaxFileBytes {
+		return nil, errTooLarge
+	}
+	buf := make([]byte, size+1)
+	n, err := io.ReadAtLeast(f, buf, int(max(size, 1)))
+	switch {
+	case n > int(size): // it grew
 		rest, err := io.ReadAll(io.LimitReader(f, MaxFileBytes))
 		return append(buf[:n], rest...), err
+	case err == nil || err == io.EOF || err == io.ErrUnexpectedEOF:
+		return buf[:n], nil
 	}
-	if err != io.EOF && err != io.ErrUnexpectedEOF {
-		return nil, err
-	}
-	return buf[:n], nil
+	return nil, err
 }
 
 // licenseFile notes a license that names a file which is not there.

@@ -20,11 +20,12 @@ const (
 
 // found is one skill's directory below a layer.
 type found struct {
-	dir      string      // absolute, as reached: links are not resolved
-	rel      string      // '/'-separated, relative to the layer, "" for the layer itself
-	fileName string      // the skill file's spelling
-	deep     bool        // more than one level below its layer
-	fault    *diag.Error // why it cannot be looked at
+	dir      string        // absolute, as reached: links are not resolved
+	rel      string        // '/'-separated, relative to the layer, "" for the layer itself
+	fileName string        // the skill file's spelling
+	deep     bool          // more than one level below its layer
+	fault    *diag.Error   // why it cannot be looked at
+	entries  []fs.DirEntry // of dir, if it was listed
 }
 
 // layerWalk searches one layer.
@@ -64,7 +65,7 @@ func (w *layerWalk) dir(rel string, depth, level int) error {
 		return nil
 	}
 	if name := skillFileOf(entries); name != "" {
-		w.list = append(w.list, found{dir: dir, rel: rel, fileName: name, deep: level > 1})
+		w.list = append(w.list, found{dir: dir, rel: rel, fileName: name, deep: level > 1, entries: entries})
 		return nil
 	}
 	for _, e := range entries {

@@ -3,6 +3,7 @@ package parse
 import (
 	"context"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -51,7 +52,7 @@ func Examine(ctx context.Context, target string, opt ValidateOptions) (*Examinat
 		return x, nil
 	}
 	s := v.skills[0]
-	if s.label != v.given && path.Base(v.given) != s.fileName {
+	if given := path.Clean(filepath.ToSlash(target)); s.label != given && path.Base(given) != s.fileName {
 		return x, nil // the only skill of a layer
 	}
 	x.Dir, x.Label = s.dir, s.label

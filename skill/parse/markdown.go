@@ -19,24 +19,44 @@ func scanBody(text string, line int) []reference {
 	var refs []reference
 	fence := ""
 	comment := false
-	for raw := range strings.Lines(text) {
-		l := strings.TrimRight(raw, "\r\n")
-		switch mark := fenceMark(l); {
-		case fence != "" && closesFence(l, fence):
-			fence = ""
-		case fence != "":
-		case comment:
-			comment = !strings.Contains(l, "-->")
-		case mark != "":
-			fence = mark
-		case strings.HasPrefix(strings.TrimSpace(l), "<!--"):
-			comment = !strings.Contains(l, "-->")
-		default:
-			refs = scanLine(refs, l, line)
+	for ; text != ""; line++ {
+		l := text
+		if n := strings.IndexByte(text, '\n'); n >= 0 {
+			l, text = text[:n], text[n+1:]
+		} else {
+			text = ""
 		}
-		line++
+		if fence != "" {
+			if closesFence(l, fence) {
+				fence = ""
+			}
+			continue
+		}
+		if comment {
+			comment = !strings.Contains(l, "-->")
+			continue
+		}
+		if !hasMark(l) {
+			continue
+		}
+		l = strings.TrimRight(l, "\r")
+		if fence = fenceMark(l); fence != "" {
+			continue
+		}
+		if strings.HasPrefix(strings.TrimSpace(l), "<!--") {
+			comment = !strings.Contains(l, "-->")
+			continue
+		}
+		refs = scanLine(refs, l, line)
 	}
 	return refs
+}
+
+// hasMark reports whether a line can hold anything that scanBody looks for; most
+// lines do not.
+func hasMark(l string) bool {
+	return strings.IndexByte(l, '`') >= 0 || strings.IndexByte(l, ']') >= 0 ||
+		strings.IndexByte(l, '~') >= 0 || strings.Contains(l, "<!--")
 }
 
 // fenceMark returns the run of ` or ~ that opens a code block, or "".
@@ -51,6 +71,9 @@ func fenceMark(l string) string {
 }
 
 func closesFence(l, fence string) bool {
+	if strings.IndexByte(l, fence[0]) < 0 {
+		return false
+	}
 	l = strings.TrimSpace(strings.TrimLeft(l, " \t>"))
 	return len(l) >= len(fence) && strings.Trim(l, fence[:1]) == ""
 }

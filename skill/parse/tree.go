@@ -52,10 +52,13 @@ func (r *skillChecker) readDir(ctx context.Context, rel string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	entries, err := os.ReadDir(filepath.Join(r.dir, filepath.FromSlash(rel)))
-	if err != nil {
-		r.ioProblem(rel, err)
-		return nil
+	entries := r.entries
+	if rel != "" || entries == nil {
+		var err error
+		if entries, err = os.ReadDir(filepath.Join(r.dir, filepath.FromSlash(rel))); err != nil {
+			r.ioProblem(rel, err)
+			return nil
+		}
 	}
 	for _, e := range entries {
 		if strings.EqualFold(e.Name(), ".git") {

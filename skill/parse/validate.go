@@ -2,14 +2,17 @@ package parse
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
+	"sync"
+	"sync/atomic"
+	"syscall"
 
 	"github.com/skillpm/skillpm/internal/diag"
 )
@@ -73,10 +76,16 @@ func validateAll(ctx context.Context, paths []string, opt ValidateOptions) (*val
 	if v.opt.tokens == nil {
 		v.opt.tokens = roughTokens
 	}
-	for _, p := range paths {
-		if err := v.target(ctx, p); err != nil {
-			return nil, err
-		}
+	targets := make([]target, len(paths))
+	err := inParallel(len(paths), func(i int) (err error) {
+		targets[i], err = findTarget(ctx, opt.Base, paths[i])
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range targets {
+		v.take(t)
 	}
 	if err := v.checkAll(ctx); err != nil {
 		return nil, err
@@ -89,91 +98,112 @@ type validation struct {
 	opt    checkOptions
 	skills []*skillChecker
 	seen   map[string]bool // absolute directories already taken
-	given  string          // the last path, cleaned
 	// faults are findings about paths that hold no skill.
 	faults []Line
 }
 
-// target finds the skills that one given path names.
-func (v *validation) target(ctx context.Context, given string) error {
-	abs := given
-	if !filepath.IsAbs(abs) {
-		base := v.opt.Base
-		if base == "" {
-			base = "."
-		}
-		abs = filepath.Join(base, given)
+// target is what one given path names.
+type target struct {
+	label  string // the path, cleaned, slash-separated
+	skills []found
+	fault  *diag.Error // where it names no skill, or not all of them
+}
+
+// findTarget finds the skills that one given path names.
+func findTarget(ctx context.Context, base, given string) (target, error) {
+	t := target{label: path.Clean(filepath.ToSlash(given))}
+	abs, err := filepath.Abs(given)
+	if !filepath.IsAbs(given) && base != "" {
+		abs, err = filepath.Abs(filepath.Join(base, given))
 	}
-	abs, err := filepath.Abs(abs)
 	if err != nil {
-		return err
+		return t, err
 	}
-	label := path.Clean(filepath.ToSlash(given))
-	v.given = label
+	list, complete, err := discover(ctx, abs, maxLayerDepth, maxLayerDirs)
+	switch {
+	case err == nil && len(list) == 1 && list[0].rel == "" && list[0].fault != nil:
+		t.notDirectory(abs)
+		return t, nil
+	case err != nil:
+		return t, err
+	}
+	if t.skills = list; len(list) == 0 {
+		t.fault = diag.New(diag.NoSkillFound, "no %s lies under it", FileName).
+			WithHint("directories whose name begins with a dot are not searched; name them to have them checked")
+	}
+	if !complete {
+		t.fault = diag.New(diag.TreeTooLarge, "more than %d directories; name a smaller part", maxLayerDirs)
+	}
+	return t, nil
+}
+
+// notDirectory judges a path that cannot be listed: a skill file stands for its
+// directory.
+func (t *target) notDirectory(abs string) {
 	info, err := os.Stat(abs)
 	switch {
 	case err != nil && isMissing(err):
-		v.fault(label, diag.New(diag.PathMissing, "no such file or directory"))
-		return nil
+		t.fault = diag.New(diag.PathMissing, "no such file or directory")
 	case err != nil:
-		v.fault(label, ioFinding(label, err))
-		return nil
-	case !info.IsDir() && strings.EqualFold(filepath.Base(abs), FileName):
-		v.take(found{dir: filepath.Dir(abs), fileName: filepath.Base(abs)}, path.Dir(label))
-		return nil
-	case !info.IsDir():
-		v.fault(label, diag.New(diag.PathNotDirectory, "a file; expected a skill's directory, its %s, or a directory of skills", FileName))
-		return nil
+		t.fault = ioFinding(t.label, err)
+	case info.IsDir():
+		t.fault = diag.New(diag.PermissionDenied, "`%s` cannot be read", t.label)
+	case strings.EqualFold(filepath.Base(abs), FileName):
+		t.label = path.Dir(t.label)
+		t.skills = []found{{dir: filepath.Dir(abs), fileName: filepath.Base(abs)}}
+	default:
+		t.fault = diag.New(diag.PathNotDirectory, "a file; expected a skill's directory, its %s, or a directory of skills", FileName)
 	}
-	return v.layer(ctx, abs, label)
 }
 
 func isMissing(err error) bool {
-	return os.IsNotExist(err) || strings.Contains(err.Error(), "not a directory")
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-func (v *validation) layer(ctx context.Context, abs, label string) error {
-	list, complete, err := discover(ctx, abs, maxLayerDepth, maxLayerDirs)
-	if err != nil {
-		return err
+// take adds a target's skills unless they are there already.
+func (v *validation) take(t target) {
+	if t.fault != nil {
+		t.fault.File = t.label
+		v.faults = append(v.faults, Line{Verdict: Problem, Path: t.label, Finding: t.fault})
 	}
-	if !complete {
-		v.fault(label, diag.New(diag.TreeTooLarge, "more than %d directories; name a smaller part", maxLayerDirs))
+	for _, f := range t.skills {
+		if v.seen[f.dir] {
+			continue
+		}
+		v.seen[f.dir] = true
+		v.skills = append(v.skills, &skillChecker{
+			opt: v.opt, dir: f.dir, label: path.Join(t.label, f.rel), fileName: f.fileName, deep: f.deep, fault: f.fault, entries: f.entries,
+		})
 	}
-	if len(list) == 0 {
-		v.fault(label, diag.New(diag.NoSkillFound, "no %s lies under it", FileName).
-			WithHint("directories whose name begins with a dot are not searched; name them to have them checked"))
-	}
-	for _, f := range list {
-		v.take(f, path.Join(label, f.rel))
-	}
-	return nil
-}
-
-func (v *validation) fault(label string, e *diag.Error) {
-	e.File = label
-	v.faults = append(v.faults, Line{Verdict: Problem, Path: label, Finding: e})
-}
-
-// take adds a skill unless it is there already.
-func (v *validation) take(f found, label string) {
-	if v.seen[f.dir] {
-		return
-	}
-	v.seen[f.dir] = true
-	v.skills = append(v.skills, &skillChecker{
-		opt: v.opt, dir: f.dir, label: label, fileName: f.fileName, deep: f.deep, fault: f.fault,
-	})
 }
 
 // checkAll judges the skills in parallel; each keeps its own findings.
 func (v *validation) checkAll(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(2 * runtime.GOMAXPROCS(0)) // reading waits for the disk now and then
-	for _, s := range v.skills {
-		group.Go(func() error { return s.check(ctx) })
+	return inParallel(len(v.skills), func(i int) error { return v.skills[i].check(ctx) })
+}
+
+// inParallel calls do for 0 to n-1 from a few goroutines, which keep their
+// stacks: one goroutine a skill would grow a new one each time. It returns the
+// error of the lowest index that has one.
+func inParallel(n int, do func(i int) error) error {
+	workers := min(n, 2*runtime.GOMAXPROCS(0)) // reading waits for the disk now and then
+	errs := make([]error, n)
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range workers {
+		group.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				errs[i] = do(int(i))
+			}
+		})
 	}
-	return group.Wait()
+	group.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // strictCodes are the notes that the reference validator refuses.

@@ -44,6 +44,14 @@ func decode(front []byte, line int) (*yaml.Node, *diag.Error) {
 
 // load returns the root node of the one document in text, nil for none.
 func load(text []byte) (*yaml.Node, error) {
+	if root, ok := plainNodes(text); ok {
+		return root, nil
+	}
+	return loadYAML(text)
+}
+
+// loadYAML is load by the YAML library.
+func loadYAML(text []byte) (*yaml.Node, error) {
 	if blank(text) {
 		return nil, nil
 	}
