@@ -167,7 +167,8 @@ const (
 // Versions is what is known of one name at one source.
 type Versions struct {
 	State State
-	// List are the versions, in any order, equal ones once.
+	// List are the versions, equal ones once, in any order; newest first costs
+	// least, since then nothing is copied.
 	List []Candidate
 	// Untagged says that List is empty because the source has no version tags.
 	Untagged bool

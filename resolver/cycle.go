@@ -121,7 +121,7 @@ func (s *session) withoutEdge(step Step, next skill.Key) (string, error) {
 	above, missing, seen := l.cands[at].Version, false, 0
 	for i := at + 1; i < len(l.cands) && seen < batch; i++ {
 		c := l.cands[i]
-		if l.unusable(i) || l.blocked[i] != "" || c.Source != step.Source || c.Version.Prerelease() != "" {
+		if l.unusable(i) || l.needsConsent(i) || c.Source != step.Source || c.Version.Prerelease() != "" {
 			continue
 		}
 		seen++

@@ -63,7 +63,7 @@ func (s *search) decide(p *pkg) error {
 		return err
 	}
 	i := s.choose(p)
-	if p.list.blocked[i] != "" {
+	if p.list.needsConsent(i) {
 		return errConsent
 	}
 	ok, err := s.compile(p, i)
@@ -160,21 +160,21 @@ func (s *search) compileNew(p *pkg, i int) ([]dep, bool, error) {
 		s.take(p, k, gone)
 		return nil, false, nil
 	}
+	if p.edges == nil {
+		p.edges = map[int][]*edge{}
+	}
+	p.edges[i] = edges
 	missing, restart := false, false
-	n := 0
 	for _, e := range edges {
 		if !s.constrains(e, p.name) {
 			continue
 		}
-		edges[n] = e
-		n++
 		if s.addPlaces(e) && s.pkgs[e.Name] != nil && !s.cfg.fixed[e.Name] {
 			restart = true
 		}
 	}
-	edges = edges[:n]
 	for _, e := range edges {
-		if s.packageOf(e.Name) == nil {
+		if s.constrains(e, p.name) && s.packageOf(e.Name) == nil {
 			missing = true
 		}
 	}
@@ -186,6 +186,9 @@ func (s *search) compileNew(p *pkg, i int) ([]dep, bool, error) {
 	}
 	deps := make([]dep, 0, len(edges))
 	for _, e := range edges {
+		if !s.constrains(e, p.name) {
+			continue
+		}
 		g := p.groups[e.key]
 		if g == nil {
 			g = s.newGroup(p, e, s.pkgs[e.Name])

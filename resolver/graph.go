@@ -88,8 +88,8 @@ func (p Path) String() string {
 
 // sortedEdges returns the edges by name, requirements before chain members.
 func sortedEdges(list []Edge) []Edge {
-	return slices.SortedStableFunc(slices.Values(list), func(a, b Edge) int {
-		if c := strings.Compare(string(a.Name), string(b.Name)); c != 0 {
+	order := func(a, b Edge) int {
+		if c := compareNames(a.Name, b.Name); c != 0 {
 			return c
 		}
 		switch {
@@ -99,7 +99,11 @@ func sortedEdges(list []Edge) []Edge {
 			return 1
 		}
 		return -1
-	})
+	}
+	if slices.IsSortedFunc(list, order) {
+		return list
+	}
+	return slices.SortedStableFunc(slices.Values(list), order)
 }
 
 // maxPaths bounds the paths that one question lists: their number can grow
@@ -354,7 +358,7 @@ func (g Graph) Tree() []TreeLine {
 	shown := map[skill.Key]bool{}
 	var walk func(edges []Edge, depth int)
 	walk = func(edges []Edge, depth int) {
-		list := slices.CompactFunc(sortedEdges(edges), func(a, b Edge) bool { return a.Name == b.Name })
+		list := slices.CompactFunc(slices.Clone(sortedEdges(edges)), func(a, b Edge) bool { return a.Name == b.Name })
 		for i, e := range list {
 			line := TreeLine{Depth: depth, Name: e.Name, Edge: e, Last: i == len(list)-1}
 			children := g.Nodes[e.Name].Edges

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/Masterminds/semver/v3"
-
 	"github.com/skillpm/skillpm/skill"
 )
 
@@ -17,11 +15,10 @@ type place struct{ source, ref string }
 type list struct {
 	name    skill.Key
 	cands   []Candidate
-	vers    []*semver.Version // made when a range is first asked
-	blocked []string          // per candidate: the repository that needs consent, "" for a real candidate
-	at      map[place]int     // refs and commits → candidate index, -1 for none
-	locked  int               // index of the locked candidate, or -1
-	local   int               // index of a path skill, or -1
+	blocked []string      // per candidate: the repository that needs consent, "" for a real candidate
+	at      map[place]int // refs and commits → candidate index, -1 for none
+	locked  int           // index of the locked candidate, or -1
+	local   int           // index of a path skill, or -1
 
 	retracted, hidden, offline set // candidates that may not be used; nil for none
 
@@ -71,10 +68,9 @@ func rank(a, b Candidate) int {
 func (s *session) buildList(name skill.Key, places []place, fixed bool) *list {
 	lock := s.locked[name]
 	if fixed {
-		l := &list{name: name, cands: []Candidate{lock.Candidate}, locked: 0, local: -1, blocked: []string{""}}
-		return l
+		return &list{name: name, cands: []Candidate{lock.Candidate}, locked: 0, local: -1}
 	}
-	l := &list{name: name, locked: -1, local: -1, at: map[place]int{}}
+	l := &list{name: name, locked: -1, local: -1}
 	ok := true
 	type named struct {
 		place place
@@ -121,7 +117,11 @@ func (s *session) buildList(name skill.Key, places []place, fixed bool) *list {
 		case Unavailable:
 			l.unavailable = true
 		case Loaded:
-			l.cands = append(l.cands, v.List...)
+			if l.cands == nil {
+				l.cands = v.List[:len(v.List):len(v.List)] // the Universe's own: any change copies
+			} else {
+				l.cands = append(l.cands, v.List...)
+			}
 			l.untagged = l.untagged || v.Untagged
 			if l.notFound == "" {
 				l.notFound = v.NotFound
@@ -132,23 +132,29 @@ func (s *session) buildList(name skill.Key, places []place, fixed bool) *list {
 		return nil
 	}
 	if lock != nil {
-		l.cands = slices.DeleteFunc(l.cands, func(c Candidate) bool { return sameCandidate(c, lock.Candidate) })
+		l.cands = slices.DeleteFunc(slices.Clone(l.cands), func(c Candidate) bool { return sameCandidate(c, lock.Candidate) })
 		l.cands = append(l.cands, lock.Candidate)
 	}
-	if !slices.IsSortedFunc(l.cands, rank) {
+	if !inOrder(l.cands) {
+		l.cands = slices.Clone(l.cands)
 		slices.SortFunc(l.cands, rank)
+		l.cands = slices.CompactFunc(l.cands, sameCandidate)
 	}
-	l.cands = slices.CompactFunc(l.cands, sameCandidate)
-	l.blocked = make([]string, len(l.cands), len(l.cands)+len(blocked))
-	l.cands = append(l.cands, blocked...)
-	l.blocked = append(l.blocked, repositories...)
-	for i, c := range l.cands {
-		if lock != nil && l.locked < 0 && sameCandidate(c, lock.Candidate) {
+	if len(blocked) > 0 {
+		l.blocked = append(make([]string, len(l.cands)), repositories...)
+		l.cands = append(l.cands[:len(l.cands):len(l.cands)], blocked...)
+	}
+	for i := range l.cands {
+		c := &l.cands[i]
+		if lock != nil && l.locked < 0 && sameCandidate(*c, lock.Candidate) {
 			l.locked = i
 		}
 		if c.Local && l.local < 0 {
 			l.local = i
 		}
+	}
+	if len(refs) > 0 {
+		l.at = make(map[place]int, len(refs))
 	}
 	for _, r := range refs {
 		l.at[r.place] = slices.IndexFunc(l.cands, func(c Candidate) bool { return sameCandidate(c, r.c) })
@@ -159,13 +165,14 @@ func (s *session) buildList(name skill.Key, places []place, fixed bool) *list {
 
 // markUnusable finds the candidates that S8, min_age and offline take away.
 func (s *session) markUnusable(l *list) {
-	for i, c := range l.cands {
-		if i == l.locked || l.blocked[i] != "" {
+	for i := range l.cands {
+		c := &l.cands[i]
+		if i == l.locked || l.needsConsent(i) {
 			continue
 		}
 		var where *set
 		switch {
-		case c.Retracted && !s.namedExactly(c):
+		case c.Retracted && !s.namedExactly(*c):
 			where = &l.retracted
 		case c.Local:
 			continue
@@ -183,6 +190,28 @@ func (s *session) markUnusable(l *list) {
 	}
 }
 
+// inOrder says whether the candidates are sorted by rank and all different.
+func inOrder(cands []Candidate) bool {
+	for i := 1; i < len(cands); i++ {
+		if rank(cands[i-1], cands[i]) > 0 || sameCandidate(cands[i-1], cands[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// needsConsent says whether candidate i stands for a source that may not be
+// asked yet.
+func (l *list) needsConsent(i int) bool { return l.blocked != nil && l.blocked[i] != "" }
+
+// repository is what consent is needed for, "" for a real candidate.
+func (l *list) repository(i int) string {
+	if l.blocked == nil {
+		return ""
+	}
+	return l.blocked[i]
+}
+
 // unusable returns the union of what markUnusable found.
 func (l *list) unusable(i int) bool {
 	for _, s := range []set{l.retracted, l.hidden, l.offline} {
@@ -193,22 +222,12 @@ func (l *list) unusable(i int) bool {
 	return false
 }
 
-func (l *list) version(i int) *semver.Version {
-	if l.vers == nil {
-		l.vers = make([]*semver.Version, len(l.cands))
-	}
-	if l.vers[i] == nil {
-		l.vers[i] = masterminds(l.cands[i].Version)
-	}
-	return l.vers[i]
-}
-
 // allowed returns the candidates that e admits, as a set without bit 0.
 func (s *session) allowed(l *list, e *edge) set {
 	in := make(set, wordsFor(l.size()))
 	lock := s.locked[l.name]
 	holds := func(i int) bool { return i == l.locked && lock != nil }
-	var r versionRange
+	var r *versionRange
 	byRange := e.Ref == "" && e.Exact == ""
 	if byRange || e.Exact != "" && !isAny(e.Range) {
 		r = s.parsed(e.Range)
@@ -220,7 +239,7 @@ func (s *session) allowed(l *list, e *edge) set {
 		}
 		var ok bool
 		switch {
-		case l.blocked[i] != "":
+		case l.needsConsent(i):
 			ok = true // known after consent; S6 has it decided then
 		case e.Ref != "":
 			ok = holds(i) && (c.Commit == e.Ref || slices.Contains(lock.Refs, e.Ref)) || s.isAt(l, i, e.Sources, e.Ref)
@@ -229,15 +248,15 @@ func (s *session) allowed(l *list, e *edge) set {
 		case e.Exact != "":
 			ok = false // a range on an untagged sibling: no_versions
 		case r.any:
-			ok = r.allows(c.Version, nil) || c.Local && len(e.Sources) == 1
+			ok = r.allows(c.Version) || c.Local && len(e.Sources) == 1
 		default:
-			ok = r.allows(c.Version, l.version(i))
+			ok = r.allows(c.Version)
 		}
 		if ok {
 			in.add(i + 1)
 		}
 	}
-	if e.OrRoot && byRange && r.any {
+	if e.OrRoot && byRange && isAny(e.Range) {
 		if root := s.rootEdge[l.name]; root != nil && root != e {
 			for i, w := range s.allowed(l, root) {
 				in[i] |= w

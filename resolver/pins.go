@@ -91,7 +91,7 @@ func (s *session) brokenPin(e *edge) (bool, error) {
 	in := s.allowed(l, e)
 	found, missing := false, 0
 	for b := in.first(1); b > 0; b = in.first(b + 1) {
-		if l.blocked[b-1] != "" {
+		if l.needsConsent(b - 1) {
 			continue
 		}
 		// Versions that cannot be used count too: a pin on what was retracted is

@@ -89,7 +89,7 @@ func (s *search) firstIn(name skill.Key, l *list, in set) int {
 		return l.local
 	}
 	for b := in.first(1); b > 0; b = in.first(b + 1) {
-		if !l.unusable(b-1) && l.blocked[b-1] == "" {
+		if !l.unusable(b-1) && !l.needsConsent(b-1) {
 			return b - 1
 		}
 	}
@@ -104,7 +104,7 @@ func (s *session) prefetchOlder(l *list, in set, from int) {
 		start = 1
 	}
 	for b := in.first(start); b > 0; b = in.first(b + 1) {
-		if b-1 == from || l.unusable(b-1) || l.blocked[b-1] != "" {
+		if b-1 == from || l.unusable(b-1) || l.needsConsent(b-1) {
 			continue
 		}
 		if s.requirementsOf(l.cands[b-1]); len(s.need.Requirements)-s.batchStart >= batch {

@@ -22,7 +22,7 @@ type prover struct {
 // Limits of shortening: each try is a search over the facts alone.
 const (
 	maxFactsToShorten = 400
-	maxConflictsToTry = 2_000
+	maxConflictsToTry = 2_000 // in all tries together
 )
 
 // newProver takes the facts that the failed search used and drops each that is
@@ -30,16 +30,17 @@ const (
 func newProver(failed *search) *prover {
 	p := &prover{search: failed}
 	p.facts = leaves(failed.failure)
-	if failed.conflicts > maxConflictsToTry || len(p.facts) > maxFactsToShorten {
+	if len(p.facts) > maxFactsToShorten {
 		return p
 	}
-	for i := len(p.facts) - 1; i >= 0; i-- {
+	effort := maxConflictsToTry
+	for i := len(p.facts) - 1; i >= 0 && effort > 0; i-- {
 		fewer := slices.Delete(slices.Clone(p.facts), i, i+1)
-		if refuted(failed, fewer) != nil {
+		if refuted(failed, fewer, &effort) != nil {
 			p.facts = fewer
 		}
 	}
-	if proof := refuted(failed, p.facts); proof != nil {
+	if proof := refuted(failed, p.facts, &effort); proof != nil {
 		failed.failure = proof
 	}
 	return p
@@ -67,8 +68,10 @@ func leaves(c *incompat) []*incompat {
 }
 
 // refuted searches for any assignment that violates none of facts and returns
-// the empty incompatibility if there is none, else nil.
-func refuted(of *search, facts []*incompat) *incompat {
+// the empty incompatibility if there is none, else nil; also nil when effort, a
+// number of conflicts, is used up. The root's requirements are taken as given
+// before anything else, so a proof comes to speak of them last.
+func refuted(of *search, facts []*incompat, effort *int) *incompat {
 	s := &search{session: of.session, factsOnly: true}
 	names := map[*pkg]*pkg{}
 	for _, p := range of.order {
@@ -89,7 +92,14 @@ func refuted(of *search, facts []*incompat) *incompat {
 	for _, q := range s.order {
 		s.enqueue(q)
 	}
-	for budget := maxConflictsToTry; budget > 0; budget-- {
+	for _, f := range facts {
+		if f.kind == kindRequires && f.parent == nil {
+			if s.examine(f) {
+				return f
+			}
+		}
+	}
+	for ; *effort > 0; *effort-- {
 		conflict := s.propagate()
 		if conflict == nil {
 			if !s.decideAny() {

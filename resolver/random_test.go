@@ -140,7 +140,7 @@ func chosenNames(sol *resolver.Solution) string {
 
 var (
 	versionPool = []string{"0.9.0", "1.0.0", "1.1.0", "1.2.0-rc.1", "2.0.0", "2.1.0-beta.2", "3.0.0"}
-	rangePool   = []string{"*", "*", "*", "", "latest", "^1.0.0", "^2", ">=1.0.0", "<2.0.0", "=1.1.0", "1.0.0", ">=1.0.0-0", "~1", "!=2.0.0", "<1 || >=3", "^9"}
+	rangePool   = []string{"*", "*", "*", "", "latest", ">=0.9.0", ">=0.1", "<9", "^1.0.0", "^2", ">=1.0.0", "<2.0.0", "=1.1.0", "1.0.0", ">=1.0.0-0", "~1", "!=2.0.0", "<1 || >=3", "^9"}
 )
 
 // problem draws one problem. Each dimension is on in part of the problems only,
@@ -190,6 +190,14 @@ func (p *problem) chance(label string, oneIn int) bool {
 	return rapid.IntRange(0, oneIn-1).Draw(p.T, label) == oneIn-1
 }
 
+// fewest is how many versions a source has at least: rarely none.
+func (p *problem) fewest() int {
+	if p.chance("empty", 6) {
+		return 0
+	}
+	return 2
+}
+
 func (p *problem) sources() func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for _, n := range p.names {
@@ -210,7 +218,7 @@ func (p *problem) drawSkill(i int, name skill.Key) {
 		sources = append(sources, "alt/"+string(name))
 	}
 	for _, source := range sources {
-		for _, v := range rapid.SliceOfNDistinct(rapid.SampledFrom(versionPool), 0, 4, rapid.ID[string]).Draw(p.T, "versions") {
+		for _, v := range rapid.SliceOfNDistinct(rapid.SampledFrom(versionPool), p.fewest(), 4, rapid.ID[string]).Draw(p.T, "versions") {
 			p.drawCandidate(i, name, source, v)
 		}
 		if p.on["refs"] || p.on["exact"] {

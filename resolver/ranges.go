@@ -1,6 +1,9 @@
 package resolver
 
 import (
+	"cmp"
+	"strings"
+
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/skillpm/skillpm/skill"
@@ -20,8 +23,7 @@ func CheckRange(text string) error {
 // version every range; "", "*" and "latest" are any stable version. A text that
 // CheckRange refuses is satisfied by nothing.
 func Match(text string, v skill.Version) bool {
-	r := parseRange(text)
-	return r.allows(v, nil)
+	return parseRange(text).allows(v)
 }
 
 func isAny(text string) bool { return text == "" || text == "*" || text == "latest" }
@@ -29,35 +31,130 @@ func isAny(text string) bool { return text == "" || text == "*" || text == "late
 // versionRange is a range that was parsed once.
 type versionRange struct {
 	any bool
-	// c is nil for any, and for a text that is no range and so allows nothing.
-	c *semver.Constraints
+	// simple are the parts of a range of plain comparisons, all of which must
+	// hold; nil for other ranges. It saves asking Masterminds, whose answer of no
+	// costs an error message, about stable versions. TestSimpleRangesAgree holds
+	// it to Masterminds' answers.
+	simple []comparison
+	text   string
+	c      *semver.Constraints // made when first needed; nil if text is no range
+	parsed bool
 }
 
-func parseRange(text string) versionRange {
+func parseRange(text string) *versionRange {
 	if isAny(text) {
-		return versionRange{any: true}
+		return &versionRange{any: true}
 	}
-	c, err := semver.NewConstraint(text)
-	if err != nil {
-		return versionRange{}
-	}
-	return versionRange{c: c}
+	return &versionRange{text: text, simple: parseSimple(text)}
 }
 
-// allows asks Masterminds about v, of which mv is its form, or nil.
-func (r versionRange) allows(v skill.Version, mv *semver.Version) bool {
+func (r *versionRange) constraints() *semver.Constraints {
+	if !r.parsed {
+		r.parsed = true
+		if c, err := semver.NewConstraint(r.text); err == nil {
+			r.c = c
+		}
+	}
+	return r.c
+}
+
+// allows says whether v satisfies the range.
+func (r *versionRange) allows(v skill.Version) bool {
 	switch {
 	case v.IsZero():
 		return true
 	case r.any:
 		return v.Prerelease() == ""
-	case r.c == nil || v.IsPseudo():
+	case v.IsPseudo():
+		return false
+	case r.simple != nil && v.Prerelease() == "":
+		for _, c := range r.simple {
+			if !c.allows(v) {
+				return false
+			}
+		}
+		return true
+	}
+	c := r.constraints()
+	return c != nil && c.Check(masterminds(v))
+}
+
+// allowsPrerelease says whether the range would allow v if it did not hold v's
+// being a pre-release against it.
+func (r *versionRange) allowsPrerelease(v skill.Version) bool {
+	if r.constraints() == nil || v.IsPseudo() {
 		return false
 	}
-	if mv == nil {
-		mv = masterminds(v)
+	c := *r.constraints()
+	c.IncludePrerelease = true
+	return c.Check(masterminds(v))
+}
+
+// comparison is an operator and a full stable version.
+type comparison struct {
+	op string
+	v  [3]uint64
+}
+
+// parseSimple reads comparisons with full stable versions, separated by commas or
+// single blanks, as Masterminds does; nil if text is anything else.
+func parseSimple(text string) []comparison {
+	var list []comparison
+	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == ' ' }) {
+		digits := strings.TrimLeft(part, "=!<>~^")
+		op := part[:len(part)-len(digits)]
+		switch op {
+		case "", "=", "!=", ">", "<", ">=", "<=", "~", "^":
+		default:
+			return nil
+		}
+		v, err := skill.ParseVersion(digits)
+		if err != nil || v.Prerelease() != "" || strings.Contains(digits, "+") {
+			return nil
+		}
+		list = append(list, comparison{op, [3]uint64{v.Major(), v.Minor(), v.Patch()}})
 	}
-	return r.c.Check(mv)
+	if len(list) > 1 && !evenlySeparated(text) {
+		return nil
+	}
+	return list
+}
+
+// evenlySeparated keeps to the two spellings that need no thought: "a b", "a,b"
+// and "a, b".
+func evenlySeparated(text string) bool {
+	return !strings.Contains(text, "  ") && !strings.Contains(text, ",,") && !strings.Contains(text, " ,") &&
+		strings.Trim(text, ", ") == text
+}
+
+func (c comparison) allows(v skill.Version) bool {
+	order := cmp.Or(cmp.Compare(v.Major(), c.v[0]), cmp.Compare(v.Minor(), c.v[1]), cmp.Compare(v.Patch(), c.v[2]))
+	switch c.op {
+	case "", "=":
+		return order == 0
+	case "!=":
+		return order != 0
+	case ">":
+		return order > 0
+	case "<":
+		return order < 0
+	case ">=":
+		return order >= 0
+	case "<=":
+		return order <= 0
+	case "~":
+		return order >= 0 && v.Major() == c.v[0] && v.Minor() == c.v[1]
+	}
+	// The caret fixes the first number that is not zero.
+	switch {
+	case order < 0 || v.Major() != c.v[0]:
+		return false
+	case c.v[0] > 0:
+		return true
+	case c.v[1] > 0:
+		return v.Minor() == c.v[1]
+	}
+	return v.Minor() == 0 && v.Patch() == c.v[2]
 }
 
 // masterminds converts a strict version; TestVersionsAgree shows that both
@@ -80,15 +177,4 @@ func exactly(text string) skill.Version {
 		return skill.Version{}
 	}
 	return v
-}
-
-// allowsPrerelease says whether the range would allow v if it did not hold v's
-// being a pre-release against it.
-func (r versionRange) allowsPrerelease(v skill.Version) bool {
-	if r.c == nil || v.IsPseudo() {
-		return false
-	}
-	c := *r.c
-	c.IncludePrerelease = true
-	return c.Check(masterminds(v))
 }

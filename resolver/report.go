@@ -220,7 +220,7 @@ func (p *prover) aloneHint(reason Reason, c *incompat) string {
 
 func newestStable(l *list) string {
 	for i, c := range l.cands {
-		if c.Version.Prerelease() == "" && !c.Version.IsZero() && !l.unusable(i) && l.blocked[i] == "" {
+		if c.Version.Prerelease() == "" && !c.Version.IsZero() && !l.unusable(i) && !l.needsConsent(i) {
 			return c.Version.String()
 		}
 	}

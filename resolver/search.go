@@ -37,6 +37,7 @@ type pkg struct {
 	depth   int
 	decided int // index of the decided candidate, -1
 	deps    map[int][]dep
+	edges   map[int][]*edge // all edges of compiled candidates
 	groups  map[edgeKey]*group
 	into    []link // edges of decided skills to here, in the order of deciding
 }

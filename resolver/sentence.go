@@ -147,7 +147,7 @@ func (p *prover) from(l *list, e *edge) string {
 	for i, c := range l.cands {
 		if slices.Contains(e.Sources, c.Source) || e.OrLocked && i == l.locked {
 			part.cands = append(part.cands, c)
-			part.blocked = append(part.blocked, l.blocked[i])
+			part.blocked = append(part.blocked, l.repository(i))
 		}
 	}
 	return listed(part)

@@ -18,6 +18,7 @@ type session struct {
 	overrides map[skill.Key]Override
 	locked    map[skill.Key]*Locked // entries that still hold, unlocked ones left out
 	before    map[skill.Key]*Locked // all entries
+	lockEdges map[skill.Key][]*edge // of locked, overrides applied
 	root      []*edge               // sorted by name
 	rootEdge  map[skill.Key]*edge
 	exact     map[skill.Key][]skill.Version // versions that the root names exactly
@@ -26,7 +27,7 @@ type session struct {
 	places map[skill.Key][]place
 	lists  map[skill.Key]*list // full lists, made from places
 	fixed  map[skill.Key]*list // lists of a locked candidate alone
-	ranges map[string]versionRange
+	ranges map[string]*versionRange
 	need   *Need
 
 	batchStart int     // where prefetch's current batch begins in need.Requirements
@@ -44,10 +45,10 @@ func newSession(ctx context.Context, in Input, u Universe) *session {
 		ctx: ctx, in: in, u: u,
 		overrides: map[skill.Key]Override{},
 		locked:    map[skill.Key]*Locked{}, before: map[skill.Key]*Locked{},
-		rootEdge: map[skill.Key]*edge{}, exact: map[skill.Key][]skill.Version{},
+		lockEdges: map[skill.Key][]*edge{}, rootEdge: map[skill.Key]*edge{}, exact: map[skill.Key][]skill.Version{},
 		held:   map[skill.Key]bool{},
 		places: map[skill.Key][]place{}, lists: map[skill.Key]*list{}, fixed: map[skill.Key]*list{},
-		ranges: map[string]versionRange{}, need: &Need{}, blame: map[skill.Key]int{},
+		ranges: map[string]*versionRange{}, need: &Need{}, blame: map[skill.Key]int{},
 	}
 	in.Lock = slices.SortedStableFunc(slices.Values(in.Lock), func(a, b Locked) int { return compareNames(a.Name, b.Name) })
 	in.Overrides = slices.SortedStableFunc(slices.Values(in.Overrides), func(a, b Override) int { return compareNames(a.Name, b.Name) })
@@ -99,9 +100,10 @@ func (s *session) addKnownPlaces() {
 		if s.locked[l.Name] == nil {
 			continue
 		}
-		for _, e := range l.Edges {
-			if ee := s.effective(e); s.constrains(ee, l.Name) {
-				s.addPlaces(ee)
+		edges, _, _, _ := s.requirementsOf(l.Candidate)
+		for _, e := range edges {
+			if s.constrains(e, l.Name) {
+				s.addPlaces(e)
 			}
 		}
 	}
@@ -177,7 +179,7 @@ func (s *session) constrains(e *edge, parent skill.Key) bool {
 }
 
 // parsed returns the range text, parsed once.
-func (s *session) parsed(text string) versionRange {
+func (s *session) parsed(text string) *versionRange {
 	r, ok := s.ranges[text]
 	if !ok {
 		r = parseRange(text)
@@ -227,7 +229,12 @@ func (s *session) listOf(name skill.Key) *list {
 // are not loaded; unreadable is why c is no candidate.
 func (s *session) requirementsOf(c Candidate) (edges []*edge, unreadable string, offline, ok bool) {
 	var list []Edge
-	if l := s.locked[c.Name]; l != nil && sameCandidate(l.Candidate, c) {
+	l := s.locked[c.Name]
+	own := l != nil && sameCandidate(l.Candidate, c)
+	if own {
+		if edges, ok := s.lockEdges[c.Name]; ok {
+			return edges, "", false, true
+		}
 		list = l.Edges
 	} else {
 		r := s.u.Requirements(c)
@@ -242,10 +249,16 @@ func (s *session) requirementsOf(c Candidate) (edges []*edge, unreadable string,
 		}
 		list = r.Edges
 	}
-	for _, e := range list {
-		edges = append(edges, s.effective(e))
+	edges = make([]*edge, len(list))
+	for i, e := range list {
+		edges[i] = s.effective(e)
 	}
-	slices.SortStableFunc(edges, compareEdges)
+	if len(edges) > 1 {
+		slices.SortStableFunc(edges, compareEdges)
+	}
+	if own {
+		s.lockEdges[c.Name] = edges
+	}
 	return edges, "", false, true
 }
 

@@ -158,7 +158,7 @@ func (s *search) passedOver(p *pkg) (Behind, bool) {
 	}
 	newest := -1
 	for i, c := range p.list.cands {
-		if !allowed.has(i+1) || p.list.unusable(i) || p.list.blocked[i] != "" || c.Local || c.Version.Compare(chosen.Version) <= 0 {
+		if !allowed.has(i+1) || p.list.unusable(i) || p.list.needsConsent(i) || c.Local || c.Version.Compare(chosen.Version) <= 0 {
 			continue
 		}
 		b.Count++

@@ -133,10 +133,9 @@ func (s *search) answer() *answer {
 			continue
 		}
 		p := s.trail[i].pkg
-		edges, _, _, _ := s.requirementsOf(p.list.cands[p.decided])
 		r.index[p.name] = len(r.chosen)
 		r.chosen = append(r.chosen, decided{
-			cand: p.list.cands[p.decided], depth: p.depth, edges: edges, kept: p.decided == p.list.locked,
+			cand: p.list.cands[p.decided], depth: p.depth, edges: p.edges[p.decided], kept: p.decided == p.list.locked,
 		})
 	}
 	return r
@@ -276,7 +275,7 @@ func (s *session) newest(name skill.Key) (c Candidate, ok bool, err error) {
 		if l.unusable(b - 1) {
 			continue
 		}
-		if l.blocked[b-1] != "" || c.Local {
+		if l.needsConsent(b-1) || c.Local {
 			return Candidate{}, false, nil
 		}
 		_, unreadable, offline, loaded := s.requirementsOf(c)

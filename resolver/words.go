@@ -146,7 +146,7 @@ func sortAscending(l *list, have []int) {
 func listed(l *list) string {
 	var words []string
 	for i, c := range l.cands {
-		if l.blocked[i] != "" {
+		if l.needsConsent(i) {
 			continue
 		}
 		if len(words) == 6 {
