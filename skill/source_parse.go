@@ -36,7 +36,7 @@ func ParseSource(s string) (Source, error) {
 	if u, ok := strings.CutPrefix(rest, "index:"); ok {
 		return indexSource(u)
 	}
-	if scheme, after, ok := strings.Cut(rest, "://"); ok {
+	if scheme, after, ok := strings.Cut(rest, "://"); ok && isScheme(scheme) {
 		return urlSource(strings.ToLower(scheme), after)
 	}
 	return bareSource(rest)
@@ -72,6 +72,14 @@ func pathSource(p string) (Source, error) {
 	}
 	slashed := strings.ReplaceAll(p, `\`, "/")
 	return Source{kind: SourcePath, repo: path.Clean(slashed)}, nil
+}
+
+// isScheme tells a scheme (RFC 3986, 3.1) from a repository whose name ends in a
+// colon before its "//".
+func isScheme(s string) bool {
+	return s == "" || !strings.ContainsFunc(s, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '+' && r != '-' && r != '.'
+	})
 }
 
 func indexSource(u string) (Source, error) {
