@@ -122,7 +122,11 @@ func (c *signingCase) runBlob(t *testing.T, dir string, set *Set, data []byte) (
 			t.Fatal("the case has neither artifact nor digest")
 		}
 		p := set.policies[0]
-		a := &attempt{b: b, content: blob, rule: p.Rules[0].AnyOf[0], root: set.rootFor(p), now: c.now(t),
+		root, err := set.rootFor(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := &attempt{b: b, content: blob, rule: p.Rules[0].AnyOf[0], root: root, now: c.now(t),
 			revoked: func() *fault { return nil }, clock: &clock{}, notes: new([]Note)}
 		f = a.run()
 	}

@@ -81,7 +81,7 @@ func FuzzRoot(f *testing.F) {
 			}
 			return
 		}
-		Verify(t.Context(), Input{Tree: deployTree(t), Bundle: bundle, Policies: &Set{root: root}, Now: time.Unix(1.8e9, 0)})
+		Verify(t.Context(), Input{Tree: deployTree(t), Bundle: bundle, Policies: &Set{root: &rootFile{root.info.Digest, func() (*trustedRoot, error) { return root, nil }}}, Now: time.Unix(1.8e9, 0)})
 	})
 }
 

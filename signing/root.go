@@ -49,8 +49,19 @@ type trustedRoot struct {
 	info RootInfo
 }
 
-// embedded parses the embedded root once; it is part of the program.
-var embedded = sync.OnceValues(func() (*trustedRoot, error) { return parseRoot("embedded", embeddedRoot) })
+// rootFile is a trusted root that is parsed when the first keyless signature
+// asks for it: most runs judge none, and parsing takes longer than their start.
+type rootFile struct {
+	digest skill.Digest
+	get    func() (*trustedRoot, error)
+}
+
+func newRootFile(origin string, data []byte) *rootFile {
+	return &rootFile{skill.DigestOf(data), sync.OnceValues(func() (*trustedRoot, error) { return parseRoot(origin, data) })}
+}
+
+// embedded is the root that is part of the program.
+var embedded = sync.OnceValue(func() *rootFile { return newRootFile("embedded", embeddedRoot) })
 
 // parseRoot reads a trusted_root.json.
 func parseRoot(origin string, data []byte) (tr *trustedRoot, err error) {

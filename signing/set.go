@@ -29,12 +29,13 @@ type SetOptions struct {
 // safe for concurrent use.
 type Set struct {
 	policies []*Policy
-	root     *trustedRoot
+	root     *rootFile
 }
 
 // NewSet joins policies (nil ones are skipped) and reads the keys, CAs and
 // trusted roots they name. Errors carry policy_invalid or trust_root_invalid and
-// the place of the entry that names the file.
+// the place of the entry that names the file; a refreshed root that holds rubbish
+// shows when a signature needs it.
 func NewSet(opt SetOptions, policies ...*Policy) (*Set, error) {
 	if opt.ReadFile == nil {
 		opt.ReadFile = readBounded
@@ -58,10 +59,7 @@ func NewSet(opt SetOptions, policies ...*Policy) (*Set, error) {
 }
 
 // noRules is the set of a machine without policies.
-func noRules() (*Set, error) {
-	root, err := embedded()
-	return &Set{root: root}, err
-}
+func noRules() *Set { return &Set{root: embedded()} }
 
 func readBounded(name string) ([]byte, error) {
 	f, err := os.Open(name)
@@ -76,18 +74,18 @@ func readBounded(name string) ([]byte, error) {
 	return data, err
 }
 
-func (opt SetOptions) defaultRoot() (*trustedRoot, error) {
+func (opt SetOptions) defaultRoot() (*rootFile, error) {
 	if opt.RefreshedRoot == "" {
-		return embedded()
+		return embedded(), nil
 	}
 	data, err := opt.ReadFile(opt.RefreshedRoot)
 	if errors.Is(err, fs.ErrNotExist) {
-		return embedded()
+		return embedded(), nil
 	}
 	if err != nil {
 		return nil, diag.New(diag.TrustRootInvalid, "the trusted root cannot be read").At(opt.RefreshedRoot, 0, 0).WithCause(err)
 	}
-	return parseRoot(opt.RefreshedRoot, data)
+	return newRootFile(opt.RefreshedRoot, data), nil
 }
 
 // load returns a copy of p with all its files read, and every file's fault.
@@ -166,11 +164,11 @@ func (p *Policy) rule(identity string) *Rule {
 }
 
 // rootFor is the root that judges under p.
-func (s *Set) rootFor(p *Policy) *trustedRoot {
+func (s *Set) rootFor(p *Policy) (*trustedRoot, error) {
 	if p != nil && p.root != nil {
-		return p.root
+		return p.root, nil
 	}
-	return s.root
+	return s.root.get()
 }
 
 // Match returns the rule of each file that decides about src.
@@ -228,14 +226,20 @@ func (s *Set) CheckSource(src skill.Source) error {
 }
 
 // Root describes the trusted root that judges keyless signatures under the
-// policy file named, or where no file names one.
-func (s *Set) Root(file string) RootInfo {
+// policy file named, or where no file names one. The error carries
+// trust_root_invalid.
+func (s *Set) Root(file string) (RootInfo, error) {
+	var policy *Policy
 	for _, p := range s.policies {
 		if p.File == file {
-			return s.rootFor(p).info
+			policy = p
 		}
 	}
-	return s.root.info
+	root, err := s.rootFor(policy)
+	if err != nil {
+		return RootInfo{}, err
+	}
+	return root.info, nil
 }
 
 // Policies returns the set's policies, system first. They must not be changed.
@@ -243,7 +247,7 @@ func (s *Set) Policies() []*Policy { return s.policies }
 
 // Fingerprint is a hash of everything the set was read from.
 func (s *Set) Fingerprint() skill.Digest {
-	b := []byte(s.root.info.Digest)
+	b := []byte(s.root.digest)
 	for _, p := range s.policies {
 		b = fmt.Appendf(b, "\n%d %q %q", p.Scope, p.File, p.seal)
 	}

@@ -167,26 +167,39 @@ func TestRoots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	info := set.Root("")
-	if info.Origin != "embedded" || info.Logs < 2 || info.CAs < 2 || info.Stamps < 1 || info.Newest.Year() < 2025 {
+	info, err := set.Root("")
+	if err != nil || info.Origin != "embedded" || info.Logs < 2 || info.CAs < 2 || info.Stamps < 1 || info.Newest.Year() < 2025 {
 		t.Errorf("embedded root: %+v", info)
 	}
 	if age := info.Age(info.Newest.Add(49 * time.Hour)); !strings.Contains(age, "2 days ago") {
 		t.Errorf("age %q", age)
 	}
 	older := filepath.Join(casesDir(t), "roots", "sigstore-prod-older.json")
-	if set, err = NewSet(SetOptions{RefreshedRoot: older}); err != nil || set.Root("").Origin != older {
-		t.Errorf("%+v, %v", set, err)
+	if set, err = NewSet(SetOptions{RefreshedRoot: older}); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := set.Root(""); err != nil || info.Origin != older {
+		t.Errorf("%+v, %v", info, err)
 	}
 	for name, text := range map[string]string{"empty": "", "rubbish": "x", "other type": `{"mediaType":"x"}`, "null parts": `{"mediaType":"application/vnd.dev.sigstore.trustedroot+json;version=0.1","tlogs":[{}]}`} {
 		file := filepath.Join(t.TempDir(), "root.json")
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		_, err := NewSet(SetOptions{RefreshedRoot: file})
+		set, err := NewSet(SetOptions{RefreshedRoot: file})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = set.Root("")
 		faults := diag.All(err)
 		if len(faults) != 1 || faults[0].Code != diag.TrustRootInvalid || faults[0].File != file {
 			t.Errorf("%s: got %v", name, err)
+		}
+		keyless := filepath.Join(casesDir(t), "data", "oms-v1.1.0-sigstore", "model.sig")
+		v := Verify(t.Context(), input(t, set, deployTree(t), readFile(t, keyless)))
+		wantCode(t, v, "trust_root_invalid")
+		if v.File != file {
+			t.Errorf("%s: at %q", name, v.File)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package signing
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -49,10 +50,7 @@ func Verify(ctx context.Context, in Input) Verdict {
 		return j.refuse(newFault(stagePolicy, diag.Interrupted, "verification was cancelled"))
 	}
 	if j.set == nil {
-		var err error
-		if j.set, err = noRules(); err != nil {
-			return j.refuse(newFault(stagePolicy, diag.TrustRootInvalid, "%s", err))
-		}
+		j.set = noRules()
 	}
 	return j.run()
 }
@@ -111,7 +109,7 @@ func (j *judge) unsigned(off bool) Verdict {
 	}
 	if l := j.in.Locked; l != nil && l.Signature != nil && !j.in.AcceptDowngrade {
 		return j.refuse(newFault(stageLock, diag.SignatureDowngraded, "signed by %s when it was locked, and not signed now", quote(l.Signature.Who())).
-			hint("ask the publisher why; `--allow-untrusted %s` accepts it", j.in.Key))
+			hint("ask the publisher why; --accept-unsigned accepts it"))
 	}
 	for _, r := range j.verdict.Rules {
 		if r.Mode == ModeRequired {
@@ -191,14 +189,17 @@ func (j *judge) attempt(p *Policy, r *Rule, s SignerRule) *fault {
 	if r != nil {
 		tolerate, enforce = r.tolerate, r.EnforceExpiry
 	}
+	root, f := j.rootFor(p)
+	if f != nil {
+		return f
+	}
 	var notes []Note
 	a := &attempt{
-		b: j.bundle, rule: s, root: j.set.rootFor(p), now: j.in.Now, tolerate: tolerate,
+		b: j.bundle, rule: s, root: root, now: j.in.Now, tolerate: tolerate,
 		content: &skillContent{name: j.in.Name, tree: j.in.Tree},
 		revoked: j.revoked, locked: !enforce && j.isLocked(), clock: &j.clock, notes: &notes,
 	}
-	f := a.run()
-	if f == nil || f.anchor {
+	if f = a.run(); f == nil || f.anchor {
 		for _, n := range notes {
 			if !slices.Contains(j.verdict.Notes, n) {
 				j.verdict.Notes = append(j.verdict.Notes, n)
@@ -206,6 +207,23 @@ func (j *judge) attempt(p *Policy, r *Rule, s SignerRule) *fault {
 		}
 	}
 	return f
+}
+
+// rootFor returns the trusted root for judging under p, nil where the bundle
+// holds nothing to be judged by one.
+func (j *judge) rootFor(p *Policy) (*trustedRoot, *fault) {
+	if b := j.bundle; b.facts.Kind != KindKeyless && len(b.entries)+len(b.timestamps) == 0 {
+		return nil, nil
+	}
+	root, err := j.set.rootFor(p)
+	if err == nil {
+		return root, nil
+	}
+	f := newFault(stagePolicy, diag.CodeOf(err), "%s", err)
+	if e, ok := errors.AsType[*diag.Error](err); ok {
+		f.file, f.advice = e.File, e.Hint
+	}
+	return nil, f
 }
 
 // isLocked reports whether digest and bundle are the locked ones.
@@ -299,10 +317,7 @@ func (j *judge) note(code diag.Code, severity diag.Severity, message, hint strin
 func CacheKey(in Input) skill.Digest {
 	set := in.Policies
 	if set == nil {
-		var err error
-		if set, err = noRules(); err != nil {
-			set = &Set{root: &trustedRoot{}}
-		}
+		set = noRules()
 	}
 	b := fmt.Appendf(nil, "skillpm-verdict-v1\n%q %q %q\n%s\n%s\n%s\n%t %t %t\n", in.Key, in.Name, in.Source.Identity(),
 		in.Tree.Digest(), set.Fingerprint(), bundleDigest(in.Bundle), in.AllowUntrusted, in.AcceptSignerChange, in.AcceptDowngrade)

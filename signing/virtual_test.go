@@ -90,7 +90,7 @@ func (v *virtual) set(t testing.TB, policies ...*Policy) *Set {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.root = newTrustedRoot("virtual", []byte(v.fulcio.Root.SerialNumber.String()), v)
+	s.root = &rootFile{skill.DigestOf(v.fulcio.Root.Raw), func() (*trustedRoot, error) { return newTrustedRoot("virtual", nil, v), nil }}
 	return s
 }
 
