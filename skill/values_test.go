@@ -3,6 +3,7 @@ package skill
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -255,5 +256,47 @@ func TestCredentialsStayInside(t *testing.T) {
 	}
 	if diff := cmp.Diff("other", src.WithSubpath("other").Subpath()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// The tables of docs/formats.md are true.
+func TestFormatsPage(t *testing.T) {
+	data, err := os.ReadFile("../docs/formats.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	for name, canonical := range map[string]func(string) (string, error){
+		"| spelling | identity |": func(s string) (string, error) {
+			src, err := ParseSource(s)
+			return src.Identity(), err
+		},
+		"| written | canonical |": func(s string) (string, error) {
+			r, err := ParseRequirement(strings.Trim(s, `"`), nil)
+			return r.String(), err
+		},
+	} {
+		_, table, ok := strings.Cut(string(data), "\n"+name+"\n")
+		if !ok {
+			t.Fatalf("no table %s", name)
+		}
+		table, _, _ = strings.Cut(table, "\n\n")
+		for row := range strings.Lines(table) {
+			cells := strings.Split(row, "|")
+			if len(cells) != 4 || strings.HasPrefix(row, "|--") {
+				continue
+			}
+			want := strings.Trim(strings.TrimSpace(cells[2]), "`")
+			for _, spelling := range strings.Split(cells[1], ",") {
+				checked++
+				got, err := canonical(strings.Trim(strings.TrimSpace(spelling), "`"))
+				if err != nil || got != want {
+					t.Errorf("%s: %s, %v; the page says %s", spelling, got, err, want)
+				}
+			}
+		}
+	}
+	if checked < 10 {
+		t.Errorf("only %d rows found", checked)
 	}
 }
