@@ -1,6 +1,7 @@
 package lockfile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -66,24 +67,26 @@ func (d *Dir) Body(limit int64) (text []byte, more bool, err error) {
 }
 
 // SplitBody returns the part of a SKILL.md after the line that closes its
-// frontmatter, or all of it if there is no frontmatter. Size.Body counts it.
+// frontmatter, or all of it if there is no frontmatter. Size.Body counts it. As
+// when a skill is locked, a byte order mark and blank lines may come first.
 func SplitBody(text []byte) []byte {
-	s := strings.TrimPrefix(string(text), "\ufeff")
-	first, rest, ok := strings.Cut(s, "\n")
-	if !ok || !isFence(first) {
+	rest := bytes.TrimPrefix(text, []byte("\ufeff"))
+	line := []byte(nil)
+	for len(rest) > 0 && len(bytes.TrimSpace(line)) == 0 {
+		line, rest, _ = bytes.Cut(rest, []byte("\n"))
+	}
+	if !isFence(line) {
 		return text
 	}
 	for len(rest) > 0 {
-		line, after, _ := strings.Cut(rest, "\n")
-		if isFence(line) {
-			return []byte(after)
+		if line, rest, _ = bytes.Cut(rest, []byte("\n")); isFence(line) {
+			return rest
 		}
-		rest = after
 	}
 	return text
 }
 
-func isFence(line string) bool { return strings.TrimRight(line, " \t\r") == "---" }
+func isFence(line []byte) bool { return string(bytes.TrimRight(line, " \t\r")) == "---" }
 
 // Resource is one file of a skill besides SKILL.md and the signature.
 type Resource struct {
