@@ -355,6 +355,10 @@ func (p *Project) addMany(ctx context.Context, refs *fetch.Refs, s spec, at fetc
 	}
 	var adds []addition
 	var skipped []SkippedSkill
+	skip := func(src skill.Source, err error) {
+		e := diag.All(err)[0]
+		skipped = append(skipped, SkippedSkill{Path: src.Identity(), Code: e.Code, Message: e.Message})
+	}
 	taken := map[string]string{}
 	for _, dir := range paths {
 		src := s.source.WithSubpath(dir)
@@ -365,9 +369,6 @@ func (p *Project) addMany(ctx context.Context, refs *fetch.Refs, s spec, at fetc
 					WithHint("add it alone with --as")
 			}
 		}
-		if err == nil && opt.All {
-			err = p.tryOut(ctx, a)
-		}
 		switch {
 		case err == nil:
 			taken[a.key.Fold()] = src.Identity()
@@ -375,34 +376,76 @@ func (p *Project) addMany(ctx context.Context, refs *fetch.Refs, s spec, at fetc
 		case !opt.All || diag.Exit(err) != 2:
 			return nil, nil, err
 		default:
-			e := diag.All(err)[0]
-			skipped = append(skipped, SkippedSkill{Path: src.Identity(), Code: e.Code, Message: e.Message})
+			skip(src, err)
 		}
 	}
-	return adds, skipped, nil
+	if !opt.All {
+		return adds, skipped, nil
+	}
+	errs, err := p.tryOut(ctx, adds, opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	var good []addition
+	for i, a := range adds {
+		if errs[i] != nil {
+			skip(a.req.Source, errs[i])
+			continue
+		}
+		good = append(good, a)
+	}
+	return good, skipped, nil
 }
 
-// tryOut reads a skill's whole content, so that --all can leave out one that
-// install would refuse.
-func (p *Project) tryOut(ctx context.Context, a addition) error {
-	if a.req.Ref == "" {
-		return nil
+// tryOut reads the whole content of skills that follow a ref and judges them, so
+// that --all can leave out those that install would refuse.
+func (p *Project) tryOut(ctx context.Context, adds []addition, opt AddOptions) ([]error, error) {
+	u := newUniverse(p)
+	errs := make([]error, len(adds))
+	var orders []order
+	var chosen []resolver.Chosen
+	var at []int
+	for i, a := range adds {
+		if a.req.Ref == "" {
+			continue
+		}
+		c, k, err := p.at(ctx, a.req.Source, a.key, a.req.Ref)
+		if err != nil {
+			return nil, err
+		}
+		c.Name, c.Source = a.key, a.req.Source.Identity()
+		u.remember(c, k)
+		chosen = append(chosen, resolver.Chosen{Candidate: c})
+		orders = append(orders, order{key: a.key, src: a.req.Source, want: k.want, independent: true})
+		at = append(at, i)
 	}
-	c, k, err := p.at(ctx, a.req.Source, a.key, a.req.Ref)
+	got, failed := p.obtainEach(ctx, orders)
+	for n, i := range at {
+		if errs[i] = failed[n]; errs[i] != nil {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			continue
+		}
+		errs[i] = p.acceptable(ctx, u, chosen[n], got[n], opt)
+	}
+	return errs, nil
+}
+
+// acceptable says whether a skill can be described, and passes the trust rules.
+func (p *Project) acceptable(ctx context.Context, u *universe, c resolver.Chosen, g goods, opt AddOptions) error {
+	if g.tree == nil {
+		return diag.New(diag.FetchFailed, "its repository could not be read")
+	}
+	e, err := p.newEntry(c, u.candidate(c.Candidate), g)
 	if err != nil {
 		return err
 	}
-	got, err := p.obtain(ctx, []order{{key: a.key, src: a.req.Source, want: fetch.Want{Commit: fetch.ID(c.Commit), Ref: k.want.Ref}}})
+	v, err := p.judge(ctx, e, g.tree, nil, opt.TrustOptions)
 	if err != nil {
 		return err
 	}
-	if _, _, err = p.stored(got[0].tree).parsed(a.req.Source); err != nil {
-		return err
-	}
-	if got[0].bundle != "" {
-		_, err = p.signatureFacts(got[0].bundle)
-	}
-	return err
+	return v.Err()
 }
 
 // addOneGit decides key and requirement of one skill.
@@ -422,17 +465,12 @@ func (p *Project) addOneGit(ctx context.Context, refs *fetch.Refs, s spec, src s
 		if s.rng != "" && s.rng != "*" {
 			return addition{}, noVersions(src, s.rng)
 		}
-		head, err := fetch.DefaultBranch(refs, src)
-		if err != nil {
-			return addition{}, err
-		}
-		req.Range, req.Ref = "", strings.TrimPrefix(head.Ref, "refs/heads/")
-		if req.Ref == "" { // a detached HEAD has no name
-			req.Ref = string(head.Commit)
-		}
-		want = fetch.Want{Commit: head.Commit, Ref: head.Ref}
+		return p.addHead(ctx, refs, src, as)
 	default:
 		c, err := p.newest(ctx, src, list, s.rng)
+		if s.rng == "" && diag.CodeOf(err) == diag.SkillNotFound { // tags of the time before this skill
+			return p.addHead(ctx, refs, src, as)
+		}
 		if err != nil {
 			return addition{}, err
 		}
@@ -442,6 +480,25 @@ func (p *Project) addOneGit(ctx context.Context, refs *fetch.Refs, s spec, src s
 		want = c.Want()
 		p.noteMixed(ctx, src, list)
 	}
+	return p.addAt(ctx, req, want, as)
+}
+
+// addHead follows the default branch.
+func (p *Project) addHead(ctx context.Context, refs *fetch.Refs, src skill.Source, as string) (addition, error) {
+	head, err := fetch.DefaultBranch(refs, src)
+	if err != nil {
+		return addition{}, err
+	}
+	req := skill.Requirement{Source: src, Ref: strings.TrimPrefix(head.Ref, "refs/heads/")}
+	if req.Ref == "" { // a detached HEAD has no name
+		req.Ref = string(head.Commit)
+	}
+	return p.addAt(ctx, req, fetch.Want{Commit: head.Commit, Ref: head.Ref}, as)
+}
+
+// addAt reads the skill at a commit and decides its key.
+func (p *Project) addAt(ctx context.Context, req skill.Requirement, want fetch.Want, as string) (addition, error) {
+	src := req.Source
 	fact, err := p.skillAt(ctx, src, want)
 	if err != nil {
 		return addition{}, p.atWrongPlace(ctx, src, want, err)

@@ -392,6 +392,7 @@ func (p *Project) check(ctx context.Context, t transaction, change *Change, plan
 	if err := faults.Err(); err != nil {
 		return err
 	}
+	p.reportGathered()
 	if len(opt.AllowUntrusted) == 0 {
 		p.setJudged(t.lock, until)
 	}

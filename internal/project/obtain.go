@@ -21,6 +21,8 @@ type order struct {
 	// digest and bundle are what the lock demands, "" where nothing is locked.
 	digest, bundle skill.Digest
 	index          *indexArtifact
+	// independent says that one failure is no reason to give up the others.
+	independent bool
 }
 
 // goods are a skill's bytes in the store.
@@ -35,7 +37,13 @@ type goods struct {
 // the mirrors in order, from its repository. Repositories are read in parallel;
 // the result has the order of list. Offline the error lists all that is missing.
 func (p *Project) obtain(ctx context.Context, list []order) ([]goods, error) {
-	out := make([]goods, len(list))
+	out, errs := p.obtainEach(ctx, list)
+	return out, joinFindings(errs)
+}
+
+// obtainEach is obtain with an error for each order.
+func (p *Project) obtainEach(ctx context.Context, list []order) ([]goods, []error) {
+	out, errs := make([]goods, len(list)), make([]error, len(list))
 	byRepo := map[string][]int{}
 	var repos []string
 	for i, o := range list {
@@ -50,10 +58,25 @@ func (p *Project) obtain(ctx context.Context, list []order) ([]goods, error) {
 		byRepo[id] = append(byRepo[id], i)
 	}
 	slices.Sort(repos)
-	errs := par.Each(ctx, p.opt.Jobs, len(repos), func(ctx context.Context, r int) error {
-		return p.obtainFrom(ctx, list, byRepo[repos[r]], out)
+	whole := par.Each(ctx, p.opt.Jobs, len(repos), func(ctx context.Context, r int) error {
+		return p.obtainFrom(ctx, list, byRepo[repos[r]], out, errs)
 	})
-	return out, joinFindings(errs)
+	for r, err := range whole { // a fault of the repository is told once, with its first skill
+		if err != nil {
+			errs[firstOpen(byRepo[repos[r]], out, errs)] = err
+		}
+	}
+	return out, errs
+}
+
+// firstOpen returns the first index that has neither goods nor an error.
+func firstOpen(indices []int, out []goods, errs []error) int {
+	for _, i := range indices {
+		if out[i].tree == nil && errs[i] == nil {
+			return i
+		}
+	}
+	return indices[0]
 }
 
 // joinFindings returns all findings of errs in order; a plain error wins.
@@ -71,7 +94,7 @@ func joinFindings(errs []error) error {
 	return list.Err()
 }
 
-func (p *Project) obtainFrom(ctx context.Context, list []order, indices []int, out []goods) error {
+func (p *Project) obtainFrom(ctx context.Context, list []order, indices []int, out []goods, errs []error) error {
 	var rest []int
 	for _, i := range indices {
 		g, ok, err := p.fromMirrors(ctx, list[i])
@@ -88,11 +111,10 @@ func (p *Project) obtainFrom(ctx context.Context, list []order, indices []int, o
 		return nil
 	}
 	if p.opt.Offline {
-		var missing diag.List
 		for _, i := range rest {
-			missing = append(missing, missingOffline(list[i]))
+			errs[i] = missingOffline(list[i])
 		}
-		return missing.Err()
+		return nil
 	}
 	if list[rest[0]].index != nil {
 		return p.obtainArtifacts(ctx, list, rest, out)
@@ -105,7 +127,6 @@ func (p *Project) obtainFrom(ctx context.Context, list []order, indices []int, o
 	if err != nil {
 		return err
 	}
-	var failed diag.List
 	for len(rest) > 0 { // all skills of one snapshot together
 		var batch, others []int
 		for k, i := range rest {
@@ -115,16 +136,14 @@ func (p *Project) obtainFrom(ctx context.Context, list []order, indices []int, o
 				others = append(others, i)
 			}
 		}
-		more, err := p.fromSnapshot(ctx, snaps[0], list, batch, out)
-		if err != nil {
+		if err := p.fromSnapshot(ctx, snaps[0], list, batch, out, errs); err != nil {
 			return err
 		}
-		failed = append(failed, more...)
 		first := snaps[0]
 		snaps = slices.DeleteFunc(snaps, func(s fetch.Snapshot) bool { return s == first })
 		rest = others
 	}
-	return failed.Err()
+	return nil
 }
 
 // named gives a fault of one skill's content the skill's name.
@@ -178,8 +197,26 @@ func (p *Project) fromStore(o order) (goods, bool) {
 }
 
 // fromSnapshot reads the skills of batch out of their repository into the store,
-// their files fetched together. Faults of single skills come back as findings.
-func (p *Project) fromSnapshot(ctx context.Context, s fetch.Snapshot, list []order, batch []int, out []goods) (diag.List, error) {
+// their files fetched together. A server that refuses the batch is asked again
+// for its halves, if the orders are independent: one object that it lost must
+// not take the others along.
+func (p *Project) fromSnapshot(ctx context.Context, s fetch.Snapshot, list []order, batch []int, out []goods, errs []error) error {
+	err := p.loadBatch(ctx, s, list, batch, out, errs)
+	switch {
+	case err == nil || ctx.Err() != nil || !list[batch[0]].independent || diag.CodeOf(err) != diag.FetchFailed:
+		return err
+	case len(batch) == 1:
+		errs[batch[0]] = named(list[batch[0]], err)
+		return nil
+	}
+	half := len(batch) / 2
+	if err := p.fromSnapshot(ctx, s, list, batch[:half], out, errs); err != nil {
+		return err
+	}
+	return p.fromSnapshot(ctx, s, list, batch[half:], out, errs)
+}
+
+func (p *Project) loadBatch(ctx context.Context, s fetch.Snapshot, list []order, batch []int, out []goods, errs []error) error {
 	writers := make([]*cache.TreeWriter, len(batch))
 	defer func() {
 		for _, w := range writers {
@@ -193,26 +230,25 @@ func (p *Project) fromSnapshot(ctx context.Context, s fetch.Snapshot, list []ord
 		at[k] = fetch.SkillAt{Commit: list[i].want.Commit, Path: list[i].src.Subpath()}
 		var err error
 		if writers[k], err = p.cache.NewTree(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	loaded, err := fetch.LoadMany(ctx, s, at,
 		fetch.LoadOptions{Limits: p.config.Install.Limits(), Repository: list[batch[0]].src.Repository()},
 		func(k int, f skill.File, data []byte) error { return writers[k].Add(f.Path, f.Exec, data) })
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var failed diag.List
 	for k, i := range batch {
 		err := loaded[k].Err
 		if err == nil {
 			out[i], err = p.keep(list[i], loaded[k].Content, writers[k])
 		}
 		if err != nil {
-			failed = append(failed, diag.All(named(list[i], err))...)
+			errs[i] = named(list[i], err)
 		}
 	}
-	return failed, nil
+	return nil
 }
 
 // keep puts a loaded skill into the store and its facts into the index.

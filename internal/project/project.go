@@ -93,6 +93,8 @@ type Project struct {
 	mirrorsOpen  bool
 	mirrorLock   sync.Mutex
 	registries   []registryFile
+	// gathered are notes that many skills share: code → keys.
+	gathered map[diag.Code][]string
 	// argHosts are hosts the user named on the command line.
 	argHosts map[string]bool
 	// consent are repositories that may be contacted beyond manifest and lock.
@@ -163,7 +165,7 @@ func newProject(opt Options) (*Project, error) {
 	if opt.Jobs <= 0 {
 		opt.Jobs = DefaultJobs
 	}
-	p := &Project{opt: opt, argHosts: map[string]bool{}, consent: map[string]bool{}}
+	p := &Project{opt: opt, gathered: map[diag.Code][]string{}, argHosts: map[string]bool{}, consent: map[string]bool{}}
 	p.repos = newRepositories(p)
 	return p, nil
 }

@@ -75,6 +75,7 @@ func (p *Project) Verify(ctx context.Context, opt VerifyOptions) (*VerifyResult,
 		}
 		result.Skills = append(result.Skills, v)
 	}
+	p.reportGathered()
 	list = append(list, p.staleChains()...)
 	return result, list.Err()
 }

@@ -1,0 +1,203 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/skillpm/skillpm/fetch"
+	"github.com/skillpm/skillpm/fetch/oci"
+	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/resolver"
+	"github.com/skillpm/skillpm/skill"
+)
+
+// maxCarried bounds the versions of one skill that travel with a lock: the
+// newest in range, which is what add, update and lock ask for first.
+const maxCarried = 50
+
+// carried is one repository whose versions travel.
+type carried struct {
+	src    skill.Source // without subpath
+	skills []carriedSkill
+	locked []order
+}
+
+// carriedSkill is a skill with the ranges that the locks put on it.
+type carriedSkill struct {
+	key    skill.Key
+	src    skill.Source
+	ranges []string
+}
+
+// carryVersions finds what beside the locked skills must travel for add, update
+// and lock to work in the air gap: the listing of every repository, and each
+// version in range with its files. It returns the further skills, and the
+// documents that describe them. A repository that cannot be read is a fault of
+// the run and no reason to leave the others behind.
+func (p *Project) carryVersions(ctx context.Context, locks []NamedLock, orders []mirrorOrder) (more []mirrorOrder, docs []oci.Item, faults diag.List, err error) {
+	seen := map[skill.Digest]bool{}
+	for _, o := range orders {
+		seen[o.digest] = true
+	}
+	for _, c := range p.carriedRepositories(locks) {
+		list, v, err := p.carryRepository(ctx, c)
+		if ctx.Err() != nil {
+			return nil, nil, nil, ctx.Err()
+		}
+		if err != nil {
+			faults = append(faults, diag.All(err)...)
+			continue
+		}
+		docs = append(docs, oci.VersionsItem(v))
+		for _, o := range list {
+			if !seen[o.digest] {
+				seen[o.digest] = true
+				more = append(more, o)
+			}
+		}
+	}
+	return more, docs, faults, nil
+}
+
+// carriedRepositories collects the git repositories of the locks, sorted.
+func (p *Project) carriedRepositories(locks []NamedLock) []*carried {
+	byID := map[string]*carried{}
+	var ids []string
+	for _, l := range locks {
+		for _, e := range l.Lock.Skills {
+			o, ok := wantOf(e)
+			if !ok || o.src.Kind() != skill.SourceGit {
+				continue
+			}
+			id := o.src.Repository()
+			c := byID[id]
+			if c == nil {
+				c = &carried{src: o.src.WithSubpath("")}
+				byID[id], ids = c, append(ids, id)
+			}
+			c.locked = append(c.locked, o)
+			ranges := rangesOn(l, e.Key)
+			i := slices.IndexFunc(c.skills, func(s carriedSkill) bool { return s.src.Identity() == o.src.Identity() })
+			if i < 0 {
+				c.skills = append(c.skills, carriedSkill{key: o.key, src: o.src, ranges: ranges})
+				continue
+			}
+			c.skills[i].ranges = append(c.skills[i].ranges, ranges...)
+		}
+	}
+	slices.Sort(ids)
+	out := make([]*carried, len(ids))
+	for i, id := range ids {
+		out[i] = byID[id]
+	}
+	return out
+}
+
+// rangesOn lists the ranges that root and skills of a lock put on key.
+func rangesOn(l NamedLock, key string) []string {
+	var out []string
+	add := func(requires map[string]string) {
+		text, ok := requires[key]
+		if !ok {
+			return
+		}
+		if r, err := skill.ParseRequirement(text, nil); err == nil && r.Range != "" {
+			out = append(out, r.Range)
+		}
+	}
+	add(l.Lock.Root.Requires)
+	for _, e := range l.Lock.Skills {
+		add(e.Requires)
+	}
+	return out
+}
+
+func (p *Project) carryRepository(ctx context.Context, c *carried) ([]mirrorOrder, *oci.Versions, error) {
+	refs, err := p.repos.listing(ctx, c.src)
+	if err != nil {
+		return nil, nil, err
+	}
+	orders, err := p.obtainable(ctx, c.inRange(refs))
+	if err != nil {
+		return nil, nil, err
+	}
+	v := &oci.Versions{Source: c.src.Identity(), Head: refs.Head, HeadCommit: string(refs.HeadID)}
+	for _, r := range refs.List {
+		v.Refs = append(v.Refs, oci.VersionRef{Name: r.Name, ID: string(r.ID), Peeled: string(r.Peeled)})
+	}
+	v.Candidates, err = p.candidatesOf(ctx, c, orders)
+	return orders, v, err
+}
+
+// inRange lists the locked skills and the versions that the locks' ranges allow.
+func (c *carried) inRange(refs *fetch.Refs) []mirrorOrder {
+	var out []mirrorOrder
+	for _, o := range c.locked {
+		out = append(out, mirrorOrder{o, string(o.key)})
+	}
+	for _, s := range c.skills {
+		n := 0
+		for _, v := range fetch.Versions(refs, fetch.PlaceOf(s.src)).Candidates {
+			inRange := slices.ContainsFunc(s.ranges, func(rng string) bool { return resolver.Match(rng, v.Version) })
+			if !inRange || len(v.Conflicts) > 0 || n == maxCarried {
+				continue
+			}
+			n++
+			out = append(out, mirrorOrder{order{key: s.key, src: s.src, want: v.Want()}, string(s.key) + " " + v.Version.String()})
+		}
+	}
+	return out
+}
+
+// obtainable brings the skills into the store and leaves out tags whose tree has
+// no such skill, or one that no install would take: they are no candidates.
+func (p *Project) obtainable(ctx context.Context, list []mirrorOrder) ([]mirrorOrder, error) {
+	all := make([]order, len(list))
+	for i, o := range list {
+		all[i] = o.order
+	}
+	got, err := p.obtain(ctx, all)
+	out := list[:0]
+	for i, o := range list {
+		g := goods{}
+		if err == nil {
+			g = got[i]
+		} else {
+			one, err := p.obtain(ctx, all[i:i+1])
+			if diag.Exit(err) == 1 || errors.Is(err, context.Canceled) { // network, not content
+				return nil, err
+			}
+			if err != nil {
+				continue
+			}
+			g = one[0]
+		}
+		o.digest, o.bundle = g.digest, g.bundle
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+// candidatesOf describes the skills for a solver without network.
+func (p *Project) candidatesOf(ctx context.Context, c *carried, orders []mirrorOrder) ([]oci.Candidate, error) {
+	files := make([]wantedFile, len(orders))
+	for i, o := range orders {
+		files[i] = wantedFile{o.src, o.want}
+	}
+	if err := p.warmFacts(ctx, c.src, files); err != nil {
+		return nil, err
+	}
+	var out []oci.Candidate
+	for _, o := range orders {
+		fact := p.fact(o.src.Repository(), o.want.Commit, o.src.Subpath())
+		if fact.Text == nil {
+			continue
+		}
+		out = append(out, oci.Candidate{
+			Commit: string(o.want.Commit), Path: o.src.Subpath(), Time: fact.Time, Tree: string(fact.Tree),
+			Digest: o.digest, Bundle: o.bundle, File: fact.File, Text: fact.Text,
+		})
+	}
+	return out, nil
+}
