@@ -185,7 +185,7 @@ func TestSplitBody(t *testing.T) {
 		"---\nname: a\n":                       "---\nname: a\n",
 		"no fence\n---\n":                      "no fence\n---\n",
 		"---\n---\n---\n":                      "---\n",
-		"\n \n---\nname: a\n---\nbody":          "body",
+		"\n \n---\nname: a\n---\nbody":         "body",
 		"":                                     "",
 	} {
 		if got := string(SplitBody([]byte(text))); got != want {
