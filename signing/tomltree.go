@@ -20,7 +20,7 @@ type node struct {
 	at    map[string]*node
 	line  int
 	col   int
-	key   struct{ line, col int } // of the key that holds it
+	key   struct{ line, col, end int } // of the key that holds it; end is the offset after it
 }
 
 func newTable(line, col int) *node {
@@ -71,6 +71,7 @@ type treeWalk struct {
 	p     unstable.Parser
 	root  *node
 	table *node // where key-values go
+	end   int   // offset after the key that descend walked last
 }
 
 func (w *treeWalk) expression(e *unstable.Node) {
@@ -105,7 +106,7 @@ func (w *treeWalk) descend(from *node, it unstable.Iterator) (table *node, last 
 			pos := w.p.Shape(k.Raw).Start
 			line, col = pos.Line, pos.Column
 		}
-		last = string(k.Data)
+		last, w.end = string(k.Data), int(k.Raw.Offset+k.Raw.Length)
 		if it.IsLast() {
 			break
 		}
@@ -134,8 +135,9 @@ func lastTable(n *node) *node {
 
 func (w *treeWalk) keyValue(table *node, e *unstable.Node) {
 	parent, key, line, col := w.descend(table, e.Key())
+	end := w.end // a table inside the value moves it
 	v := w.value(e.Value(), line, col)
-	v.key.line, v.key.col = line, col
+	v.key.line, v.key.col, v.key.end = line, col, end
 	parent.set(key, v)
 }
 
