@@ -81,7 +81,7 @@ func (s *session) buildList(name skill.Key, places []place, fixed bool) *list {
 	var repositories []string
 	for _, p := range places {
 		if p.ref != "" {
-			if lock != nil && lock.Source == p.source && lock.Commit == p.ref {
+			if lock.isAt(p.source, p.ref) {
 				refs = append(refs, named{p, lock.Candidate})
 				continue
 			}
@@ -242,9 +242,9 @@ func (s *session) allowed(l *list, e *edge) set {
 		case l.needsConsent(i):
 			ok = true // known after consent; S6 has it decided then
 		case e.Ref != "":
-			ok = holds(i) && (c.Commit == e.Ref || slices.Contains(lock.Refs, e.Ref)) || s.isAt(l, i, e.Sources, e.Ref)
+			ok = holds(i) && (lock.isAt(c.Source, e.Ref) || slices.Contains(lock.Refs, e.Ref)) || s.isAt(l, i, e.Sources, e.Ref)
 		case e.Exact != "" && isAny(e.Range):
-			ok = c.Commit == e.Exact && (holds(i) || s.isAt(l, i, e.Sources, e.Exact))
+			ok = holds(i) && lock.isAt(c.Source, e.Exact) || s.isAt(l, i, e.Sources, e.Exact)
 		case e.Exact != "":
 			ok = false // a range on an untagged sibling: no_versions
 		case r.any:
@@ -264,6 +264,12 @@ func (s *session) allowed(l *list, e *edge) set {
 		}
 	}
 	return in
+}
+
+// isAt says whether the entry is what source has at a full commit: a
+// pseudo-version, since a commit, named as such, never gives another version.
+func (l *Locked) isAt(source, commit string) bool {
+	return l != nil && l.Source == source && l.Commit == commit && l.Version.IsPseudo()
 }
 
 func (s *session) isAt(l *list, i int, sources []string, ref string) bool {

@@ -127,11 +127,11 @@ func (o *oracle) candidates(e resolver.Edge) []resolver.Candidate {
 	if isLocked && (slices.Contains(e.Sources, l.Source) || e.OrLocked) {
 		switch {
 		case e.Ref != "":
-			if l.Commit == e.Ref || slices.Contains(l.Refs, e.Ref) {
+			if l.Commit == e.Ref && l.Version.IsPseudo() || slices.Contains(l.Refs, e.Ref) {
 				add(l.Candidate)
 			}
 		case e.Exact != "":
-			if anyRange && l.Commit == e.Exact {
+			if anyRange && l.Commit == e.Exact && l.Version.IsPseudo() {
 				add(l.Candidate)
 			}
 		case inRange(e.Range, l.Version):

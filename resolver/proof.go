@@ -192,8 +192,26 @@ func (p *prover) visit(c *incompat, number bool) {
 		}
 		p.oneDerived(c, known, fact, number)
 	default:
+		if before(right, left) {
+			left, right = right, left
+		}
 		p.conclude(c, number, "Because ", p.fact(left), p.fact(right))
 	}
+}
+
+// before orders two facts as one tells them: the root's first, then a
+// requirement before what its target requires, then by name.
+func before(a, b *incompat) bool {
+	if a.kind != kindRequires || b.kind != kindRequires {
+		return a.kind == kindRequires && a.parent == nil
+	}
+	switch {
+	case a.parent == nil || b.parent == nil:
+		return a.parent == nil && b.parent != nil
+	case (a.target.name == b.parent.name) != (b.target.name == a.parent.name):
+		return a.target.name == b.parent.name
+	}
+	return a.parent.name < b.parent.name
 }
 
 func (p *prover) bothDerived(c, left, right *incompat, number bool) {

@@ -79,15 +79,19 @@ func (r *versionRange) allows(v skill.Version) bool {
 	return c != nil && c.Check(masterminds(v))
 }
 
-// allowsPrerelease says whether the range would allow v if it did not hold v's
-// being a pre-release against it.
-func (r *versionRange) allowsPrerelease(v skill.Version) bool {
-	if r.constraints() == nil || v.IsPseudo() {
+// wouldAllow says whether v is a pre-release that the range leaves out for that
+// alone: it, or the release it leads to, lies in the range.
+func (r *versionRange) wouldAllow(v skill.Version) bool {
+	if v.Prerelease() == "" || v.IsPseudo() {
 		return false
 	}
-	c := *r.constraints()
-	c.IncludePrerelease = true
-	return c.Check(masterminds(v))
+	c := r.constraints()
+	if r.any || c == nil {
+		return r.any
+	}
+	open := *c
+	open.IncludePrerelease = true
+	return open.Check(masterminds(v)) || c.Check(semver.New(v.Major(), v.Minor(), v.Patch(), "", ""))
 }
 
 // comparison is an operator and a full stable version.

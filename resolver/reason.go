@@ -34,26 +34,14 @@ func (p *prover) emptyReason(c *incompat) Reason {
 	if e.Exact != "" {
 		return NoVersions
 	}
-	for _, i := range own {
-		if v := l.cands[i].Version; !v.IsPseudo() && (v.Prerelease() == "" || !p.wouldMatch(e, l, i)) {
-			return NoMatchingVersion
-		}
-	}
-	if allPseudo(l, own) {
-		return NoVersions
-	}
-	return OnlyPrereleases
-}
-
-// wouldMatch says whether the range would admit a pre-release if it admitted
-// pre-releases at all.
-func (p *prover) wouldMatch(e *edge, l *list, i int) bool {
-	v := l.cands[i].Version
-	if v.Prerelease() == "" {
-		return false
-	}
 	r := p.parsed(e.Range)
-	return r.any || r.allowsPrerelease(v)
+	switch {
+	case allPseudo(l, own):
+		return NoVersions
+	case slices.ContainsFunc(own, func(i int) bool { return r.wouldAllow(l.cands[i].Version) }):
+		return OnlyPrereleases
+	}
+	return NoMatchingVersion
 }
 
 func allPseudo(l *list, own []int) bool {

@@ -48,19 +48,32 @@ func (s *session) faultOf(e *edge, parent skill.Key, from string) *diag.Error {
 func (s *session) refusals(r *answer) *Failure {
 	var found diag.List
 	var names []skill.Key
-	add := func(e *diag.Error, name skill.Key) {
-		if e != nil {
-			found = append(found, e)
-			names = append(names, name)
+	g := s.graphOf(r)
+	add := func(e *diag.Error, name skill.Key, paths []Path) {
+		if e == nil {
+			return
 		}
+		own := *e // the caller's stays as it is
+		own.Details = slices.Clone(e.Details)
+		for _, p := range paths {
+			own.Details = append(own.Details, "why: "+p.String())
+		}
+		found = append(found, &own)
+		names = append(names, name)
 	}
 	for _, e := range s.root {
-		add(s.faultOf(e, "", s.project()), e.Name)
+		if s.faulty(e, "") {
+			add(s.faultOf(e, "", s.project()), e.Name, nil)
+		}
 	}
 	for _, d := range r.chosen {
-		add(d.cand.Refusal, d.cand.Name)
+		if d.cand.Refusal != nil {
+			add(d.cand.Refusal, d.cand.Name, g.Why(d.cand.Name)[:1])
+		}
 		for _, e := range d.edges {
-			add(s.faultOf(e, d.cand.Name, titled(d.cand)), d.cand.Name)
+			if s.faulty(e, d.cand.Name) {
+				add(s.faultOf(e, d.cand.Name, titled(d.cand)), d.cand.Name, g.toEdge(d.cand.Name, e.Name))
+			}
 		}
 	}
 	if len(found) == 0 {

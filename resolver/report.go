@@ -212,7 +212,12 @@ func (p *prover) aloneHint(reason Reason, c *incompat) string {
 	if p.hiddenBy(c) != "" {
 		return "wait, or take it on purpose with --min-age 0"
 	}
-	if newest := newestStable(l); newest != "" && c.edge.Ref == "" {
+	newest := newestStable(l)
+	switch {
+	case newest == "" || c.edge.Ref != "":
+	case c.parent != nil && !c.edge.overridden:
+		return fmt.Sprintf("the newest version is %s: [overrides] %s = \"=%s\" in skills.toml, or ask the author of %s", newest, name, newest, c.parent.name)
+	default:
 		return fmt.Sprintf("%s: the newest version is %s", edit, newest)
 	}
 	return edit

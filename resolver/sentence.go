@@ -248,21 +248,22 @@ func (p *prover) factGiven(fact, known *incompat) string {
 
 // both says two facts in a row, the first of which led from inner to known.
 func (p *prover) both(inner, first, known, second *incompat) (string, string) {
-	if !rootFact(first) || !rootFact(second) {
-		return p.factGiven(first, inner), p.fact(second)
+	a, b := p.only(first, inner), p.only(second, known)
+	if !rootFact(first) || !rootFact(second) || a == "" && first.edge.demand() != "" || b == "" && second.edge.demand() != "" {
+		return p.factGiven(first, inner), p.factGiven(second, known)
 	}
-	var only []string
-	for _, f := range []struct{ fact, known *incompat }{{first, inner}, {second, known}} {
-		if text := p.only(f.fact, f.known); text != "" {
-			only = append(only, text)
-		} else if d := f.fact.edge.demand(); d != "" {
-			return p.fact(first), p.fact(second)
-		}
-	}
-	if len(only) == 0 {
+	const available = " is available"
+	x, okA := strings.CutSuffix(a, available)
+	y, okB := strings.CutSuffix(b, available)
+	switch {
+	case okA && okB:
+		return x + " and " + strings.TrimPrefix(y, "only ") + " are available and your project requires both", ""
+	case a == "" && b == "":
 		return "your project requires both", ""
+	case a == "" || b == "":
+		return a + b + " and your project requires both", ""
 	}
-	return and(only) + " and your project requires both", ""
+	return a + " and " + b + " and your project requires both", ""
 }
 
 func rootFact(c *incompat) bool {
