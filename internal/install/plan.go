@@ -63,7 +63,11 @@ type Plan struct {
 	owner *site // the session's; nil for a preview
 	view  *view
 	next  *receipt // what the receipt will say
+	cost  Counters
 }
+
+// Counters returns what looking at the disk for this plan took.
+func (p *Plan) Counters() Counters { return p.cost }
 
 // NoOp reports whether disk and receipt are already as wanted, so that there is
 // nothing to lock or to write.

@@ -70,12 +70,23 @@ func (s *site) ignoreState() error {
 
 // Plan looks at the disk and says what Apply would do. It writes nothing.
 func (s *Session) Plan(ctx context.Context, want Desired) (*Plan, error) {
-	v, err := s.site.observe(ctx, want)
+	plan, err := s.site.plan(ctx, want)
+	if err != nil {
+		return nil, err
+	}
+	plan.owner = s.site
+	return plan, nil
+}
+
+func (s *site) plan(ctx context.Context, want Desired) (*Plan, error) {
+	before := s.counters()
+	v, err := s.observe(ctx, want)
 	if err != nil {
 		return nil, err
 	}
 	plan := decide(v)
-	plan.owner = s.site
+	now := s.counters()
+	plan.cost = Counters{now.Stats - before.Stats, now.Hashed - before.Hashed, now.Copied - before.Copied}
 	return plan, nil
 }
 
@@ -96,20 +107,16 @@ func (s *Session) Close() error {
 // plan's NoOp is true there is nothing to lock, recover or write. It opens no
 // network and no index, writes nothing, and hashes only what the receipt does
 // not vouch for.
-func Preview(ctx context.Context, layout Layout, opt Options, want Desired) (*Plan, Counters, error) {
+func Preview(ctx context.Context, layout Layout, opt Options, want Desired) (*Plan, error) {
 	s, err := openSite(layout, opt)
 	if err != nil {
-		return nil, Counters{}, err
+		return nil, err
 	}
 	defer s.close()
 	if err := s.checkState(); err != nil {
-		return nil, Counters{}, err
+		return nil, err
 	}
-	v, err := s.observe(ctx, want)
-	if err != nil {
-		return nil, s.counters(), err
-	}
-	return decide(v), s.counters(), nil
+	return s.plan(ctx, want)
 }
 
 // Refresh writes the stat signatures of a plan that is a NoOp but had to hash,
