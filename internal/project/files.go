@@ -170,7 +170,7 @@ func (p *Project) skillAt(ctx context.Context, src skill.Source, want fetch.Want
 // atHand reports whether the skill's bytes are in the store.
 func (p *Project) atHand(src skill.Source, commit fetch.ID) bool {
 	fact := p.fact(src.Repository(), commit, src.Subpath())
-	return fact.Dig != "" && p.cache.Has(fact.Dig)
+	return fact.Dig != "" && (p.cache.Has(fact.Dig) || p.inMirror(fact.Dig))
 }
 
 // loadRequirements answers Requirements: SKILL.md files in one batch, then each

@@ -15,6 +15,9 @@ import (
 type mirror struct {
 	*oci.Mirror
 	spec string
+	// holds are trees that a listing named and that are really there. It is
+	// written under Project.mirrorLock.
+	holds map[skill.Digest]bool
 }
 
 // mirrorSpecs lists the mirrors in reading order: command line, environment,
@@ -49,7 +52,7 @@ func (p *Project) openMirrors(ctx context.Context) ([]*mirror, error) {
 			}
 			continue
 		}
-		p.mirrors = append(p.mirrors, &mirror{m, spec})
+		p.mirrors = append(p.mirrors, &mirror{m, spec, map[skill.Digest]bool{}})
 	}
 	p.mirrorsOpen = true
 	return p.mirrors, nil
@@ -150,6 +153,7 @@ func (p *Project) mirrorListing(ctx context.Context, src skill.Source) (*fetch.R
 			refs.List = append(refs.List, fetch.Ref{Name: r.Name, ID: fetch.ID(r.ID), Peeled: fetch.ID(r.Peeled)})
 		}
 		p.learn(src, v)
+		p.noteHoldings(ctx, m, v)
 		p.opt.Report(diag.Note(diag.MirrorListing, "%s is read from mirror %s: only what it holds can be chosen", src.Repository(), m))
 		return refs, true
 	}
@@ -166,6 +170,36 @@ func (p *Project) learn(src skill.Source, v *oci.Versions) {
 		}
 		p.putFact(src.Repository(), fetch.ID(c.Commit), c.Path, fact)
 	}
+}
+
+// noteHoldings remembers which candidates' files can be had without a network:
+// offline these count as at hand.
+func (p *Project) noteHoldings(ctx context.Context, m *mirror, v *oci.Versions) {
+	if !m.Offline() {
+		return
+	}
+	p.mirrorLock.Lock()
+	defer p.mirrorLock.Unlock()
+	for _, c := range v.Candidates {
+		if c.Digest == "" {
+			continue
+		}
+		if ok, err := m.Has(ctx, oci.Ref{Kind: oci.KindTree, Digest: c.Digest}); ok && err == nil {
+			m.holds[c.Digest] = true
+		}
+	}
+}
+
+// inMirror reports whether a mirror that was listed holds the tree.
+func (p *Project) inMirror(d skill.Digest) bool {
+	p.mirrorLock.Lock()
+	defer p.mirrorLock.Unlock()
+	for _, m := range p.mirrors {
+		if m.holds[d] {
+			return true
+		}
+	}
+	return false
 }
 
 func (p *Project) mirrorCandidate(ctx context.Context, m *mirror, src skill.Source, commit fetch.ID) (oci.Candidate, bool) {
