@@ -202,6 +202,9 @@ const (
 	HiddenUnicode                  Code = "hidden_unicode"
 	SiblingUndeclared              Code = "sibling_undeclared"
 	CarriesHostConfig              Code = "carries_host_config"
+	TagExists                      Code = "tag_exists"
+	WorktreeDirty                  Code = "worktree_dirty"
+	GitFailed                      Code = "git_failed"
 )
 
 // table is in the order of the constants.
@@ -392,6 +395,9 @@ var table = []Info{
 	{HiddenUnicode, 0, "note", "validate", "characters that a reader does not see, or that reorder text"},
 	{SiblingUndeclared, 0, "note", "validate", "mentions a skill beside it without requiring it"},
 	{CarriesHostConfig, 0, "note", "validate, install", "files that give it powers beyond text in some clients"},
+	{TagExists, 2, "refusal", "tag", "this version has a tag already"},
+	{WorktreeDirty, 2, "refusal", "sign, tag", "files of the skill are not what git would publish"},
+	{GitFailed, 1, "failure", "tag", "git is missing or refused"},
 }
 
 // Codes returns the whole table, in a fixed order. The caller must not change it.
