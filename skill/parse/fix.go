@@ -56,7 +56,7 @@ func Fixes(ctx context.Context, paths []string, opt ValidateOptions) ([]Fix, *Re
 
 // fix returns the repair of one skill, if there is anything to repair.
 func (r *skillChecker) fix() (Fix, bool) {
-	if r.fault != nil || r.fileName == "" || slices.Contains(r.badLinks, r.fileName) {
+	if r.fault != nil || r.fileName == "" || r.fileIsLink() {
 		return Fix{}, false
 	}
 	root, err := r.openRoot()
@@ -78,6 +78,12 @@ func (r *skillChecker) fix() (Fix, bool) {
 		f.What = append(f.What, e.what)
 	}
 	return f, len(f.What) > 0
+}
+
+// fileIsLink reports a skill file that is a link: writing would replace it, or
+// change what others share.
+func (r *skillChecker) fileIsLink() bool {
+	return slices.ContainsFunc(r.tree.files, func(f entry) bool { return f.path == r.fileName && f.link != "" })
 }
 
 // fixText returns the edits that make data better, empty where there are none
@@ -257,17 +263,35 @@ func (f *Fix) Diff() string {
 	fmt.Fprintf(&b, "--- %s\n+++ %s\n", path.Join(f.Label, f.From), path.Join(f.Label, f.To))
 	lines := strings.Split(string(f.Before), "\n")
 	shift := 0
-	for _, e := range f.edits {
-		from, to := max(e.at-contextLines, 0), min(e.at+e.drop+contextLines, len(lines))
-		added := len(e.with) - e.drop
-		fmt.Fprintf(&b, "@@ -%d,%d +%d,%d @@\n", from+1, to-from, from+1+shift, to-from+added)
-		shift += added
-		writeLines(&b, " ", lines[from:e.at])
-		writeLines(&b, "-", lines[e.at:e.at+e.drop])
-		writeLines(&b, "+", e.with)
-		writeLines(&b, " ", lines[e.at+e.drop:to])
+	for rest := f.edits; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].at-rest[n-1].at-rest[n-1].drop <= 2*contextLines {
+			n++
+		}
+		shift += writeHunk(&b, lines, rest[:n], shift)
+		rest = rest[n:]
 	}
 	return b.String()
+}
+
+// writeHunk writes edits that lie close together. It returns by how many lines
+// they make the file longer.
+func writeHunk(b *strings.Builder, lines []string, edits []edit, shift int) (added int) {
+	last := edits[len(edits)-1]
+	from, to := max(edits[0].at-contextLines, 0), min(last.at+last.drop+contextLines, len(lines))
+	for _, e := range edits {
+		added += len(e.with) - e.drop
+	}
+	fmt.Fprintf(b, "@@ -%d,%d +%d,%d @@\n", from+1, to-from, from+1+shift, to-from+added)
+	at := from
+	for _, e := range edits {
+		writeLines(b, " ", lines[at:e.at])
+		writeLines(b, "-", lines[e.at:e.at+e.drop])
+		writeLines(b, "+", e.with)
+		at = e.at + e.drop
+	}
+	writeLines(b, " ", lines[at:to])
+	return added
 }
 
 func writeLines(b *strings.Builder, mark string, lines []string) {
