@@ -187,7 +187,7 @@ func TestRegistryFailsHalfway(t *testing.T) {
 	if got := diag.Exit(report.Err()); got != 2 {
 		t.Errorf("exit status %d, want 2", got)
 	}
-	if text := report.Err().Error(); !strings.Contains(text, "destination: `skill sha256:") || !strings.Contains(text, spec) {
+	if text := report.Err().Error(); !strings.Contains(text, "destination `"+spec+"`: `skill sha256:") {
 		t.Errorf("the error names neither side nor item: %s", text)
 	}
 	broken.Store(false)

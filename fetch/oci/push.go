@@ -3,6 +3,7 @@ package oci
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 
@@ -138,14 +139,32 @@ func (m *Mirror) sideError(side string, it Item, err error) error {
 		return err
 	}
 	if e, ok := errors.AsType[sourceError](err); ok {
-		side, err = "source", e.error
-	} else {
-		err = m.explain(it.Ref, err)
+		return about(fmt.Sprintf("source: `%s` (%s)", it.Label, it.Ref), e.error)
 	}
-	finding := diag.All(err)[0]
-	e := diag.New(finding.Code, "%s: `%s` (%s): %s", side, it.Label, it.Ref, finding.Message).WithCause(finding.Cause)
-	e.Details, e.Hint, e.Reason = finding.Details, finding.Hint, finding.Reason
+	subject := fmt.Sprintf("%s `%s`: `%s` (%s)", side, m, it.Label, it.Ref)
+	if _, ok := errors.AsType[*diag.Error](err); ok {
+		return about(subject, err)
+	}
+	code, hint := classify(err)
+	verb := "could not be read"
+	switch {
+	case side == "destination":
+		verb = "could not be stored"
+	case code == diag.MirrorIncomplete:
+		verb, err = "is missing", ErrMiss
+	case code == diag.MirrorInvalid:
+		verb, hint = "is not what it should be", "`skillpm mirror push --replace` stores it again"
+	}
+	e := diag.New(code, "%s %s", subject, verb).WithCause(err)
+	e.Hint = hint
 	return e
+}
+
+// about puts the subject before a finding's message.
+func about(subject string, err error) error {
+	e := *diag.All(err)[0]
+	e.Message = subject + ": " + e.Message
+	return &e
 }
 
 // runAll works on every distinct item once, opt.Parallel at a time. A repeated

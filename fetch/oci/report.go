@@ -59,9 +59,10 @@ func (r *Report) Blobs() (blobs int, bytes int64) {
 // maxFindings bounds the findings of one run: a thousand equal lines help nobody.
 const maxFindings = 20
 
-// Err returns nil if every item is done or present. Else it is a summary with
-// the code mirror_incomplete, which makes the run exit 2, and the findings of
-// the first items that are not, in their order.
+// Err returns nil if every item is done or present. Else it is the findings of
+// the first items that are not, in their order, behind a summary of the code
+// mirror_incomplete, which makes a partial run exit 2. A run that failed
+// altogether has no summary: its status is that of the cause.
 func (r *Report) Err() error {
 	var list diag.List
 	bad := 0
@@ -73,10 +74,10 @@ func (r *Report) Err() error {
 			list = append(list, diag.All(o.Err)...)
 		}
 	}
-	if bad == 0 {
-		return nil
+	if bad == 0 || bad == r.Count(Failed) && bad == len(r.Outcomes) {
+		return list.Err()
 	}
-	summary := diag.New(diag.MirrorIncomplete, "%d of %d items are not in the mirror", bad, len(r.Outcomes)).
+	summary := diag.New(diag.MirrorIncomplete, "%d of %d items are missing, wrong or could not be moved", bad, len(r.Outcomes)).
 		WithHint("what was stored is kept: run it again when the cause is gone")
 	if bad > maxFindings {
 		summary.WithDetail("the first %d follow", maxFindings)
