@@ -142,12 +142,19 @@ func (src Source) URL() string {
 	return src.transport + "://" + src.host + "/" + repo
 }
 
-// Spelling returns the source as it is written into skills.toml: the identity,
-// but with the protocol it was spelled with, so that it is fetched the same way
-// again. It holds no credentials. ParseSource reads it back.
+// Spelling returns the source as it is written into skills.toml: like the
+// identity, but with the protocol and the letter case it was spelled with, so
+// that it is fetched the same way again. It holds no credentials. ParseSource
+// reads it back.
 func (src Source) Spelling() string {
+	if src.kind != SourceGit || src.transport == "file" {
+		return src.Identity()
+	}
 	if src.transport == "ssh" {
 		return src.URL() + "//" + escapePath(src.subpath)
+	}
+	if strings.EqualFold(strings.TrimSuffix(src.raw, ".git"), src.repo) {
+		src.repo = strings.TrimSuffix(src.raw, ".git")
 	}
 	return src.Identity()
 }
