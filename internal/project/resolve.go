@@ -229,9 +229,23 @@ func (p *Project) lockedEntries(l *lockfile.Lock, u *universe) []resolver.Locked
 			Retracted: e.Retracted != "", RetractedReason: e.Retracted, Cached: p.cache.Has(e.Digest),
 		}
 		u.remember(c, candidate{source: src, tag: e.Source.Tag, ref: e.Source.Ref, want: entryWant(e)})
-		out = append(out, resolver.Locked{Candidate: c, Digest: e.Digest, Edges: lockedEdges(l, e, src, u)})
+		out = append(out, resolver.Locked{Candidate: c, Digest: e.Digest, Edges: lockedEdges(l, e, src, u), Refs: refNames(e)})
 	}
 	return out
+}
+
+// refNames lists the names under which ref: may have asked for an entry.
+func refNames(e *lockfile.Entry) []string {
+	names := []string{e.Source.Commit}
+	if e.Source.Ref != "" {
+		names = append(names, e.Source.Ref)
+		for _, prefix := range []string{"refs/heads/", "refs/tags/"} {
+			if short, ok := strings.CutPrefix(e.Source.Ref, prefix); ok {
+				names = append(names, short)
+			}
+		}
+	}
+	return names
 }
 
 // lockedEdges settles an entry's requirements from the lock itself, the root's
