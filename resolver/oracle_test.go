@@ -396,12 +396,48 @@ func (o *oracle) answer(relaxed bool, v *verdict) []resolver.Candidate {
 			fixed[name] = true
 		}
 	}
+	if r := o.preferred(fixed, relaxed, v); r != nil {
+		return r
+	}
 	if len(fixed) > 0 {
 		if r := o.search(plan{fixed: fixed, relaxed: relaxed}, v); r != nil {
 			return r
 		}
 	}
 	return o.search(plan{relaxed: relaxed}, v)
+}
+
+// preferred tries the newest version of the one name to prefer: with everything
+// else held, then with only the root's own names held.
+func (o *oracle) preferred(fixed map[skill.Key]bool, relaxed bool, v *verdict) []resolver.Candidate {
+	if len(o.in.Prefer) == 0 {
+		return nil
+	}
+	name := o.in.Prefer[0]
+	direct := map[skill.Key]bool{}
+	var newest *resolver.Candidate
+	for _, e := range o.root {
+		if fixed[e.Name] {
+			direct[e.Name] = true
+		}
+		if e.Name != name || e.Digest != "" || e.Ref != "" || !o.counts("", e) {
+			continue
+		}
+		local := func(c resolver.Candidate) bool { return c.Local }
+		list := o.order(name, []demand{{nil, e}})
+		if len(list) > 0 && !slices.ContainsFunc(list, local) {
+			newest = &list[0]
+		}
+	}
+	if newest == nil || newest.Commit == "blocked" {
+		return nil
+	}
+	for _, hold := range []map[skill.Key]bool{fixed, direct} {
+		if r := o.search(plan{fixed: hold, force: map[skill.Key]resolver.Candidate{name: *newest}, relaxed: relaxed}, v); r != nil {
+			return r
+		}
+	}
+	return nil
 }
 
 func (o *oracle) solve() verdict {

@@ -119,8 +119,12 @@ func (s *session) brokenPin(e *edge) (bool, error) {
 func (s *session) brokenPins(r *answer) []pinFault {
 	var list []pinFault
 	see := func(parent *Candidate, e *edge) {
+		name := skill.Key("")
+		if parent != nil {
+			name = parent.Name
+		}
 		at, ok := r.index[e.Name]
-		if !ok || e.Digest == "" {
+		if !ok || e.Digest == "" || !s.constrains(e, name) {
 			return
 		}
 		c := r.chosen[at].cand

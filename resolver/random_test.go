@@ -377,4 +377,7 @@ func (p *problem) drawLock(in *resolver.Input) {
 		}
 	}
 	in.UnlockAll = p.chance("unlockall", 8)
+	if len(in.Root) > 0 && p.chance("prefer", 4) {
+		in.Prefer = []skill.Key{rapid.SampledFrom(in.Root).Draw(p.T, "preferred").Name}
+	}
 }

@@ -270,12 +270,15 @@ func (s *session) newest(name skill.Key) (c Candidate, ok bool, err error) {
 		return Candidate{}, false, errNeed
 	}
 	in := s.allowed(l, e)
+	if l.local >= 0 && in.has(l.local+1) {
+		return Candidate{}, false, nil
+	}
 	for b := in.first(1); b > 0; b = in.first(b + 1) {
 		c := l.cands[b-1]
 		if l.unusable(b - 1) {
 			continue
 		}
-		if l.needsConsent(b-1) || c.Local {
+		if l.needsConsent(b - 1) {
 			return Candidate{}, false, nil
 		}
 		_, unreadable, offline, loaded := s.requirementsOf(c)

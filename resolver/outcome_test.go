@@ -1,0 +1,88 @@
+package resolver_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/skillpm/skillpm/resolver"
+)
+
+// TestOutcomes reads the problems in testdata/resolver/solved, which have an
+// answer or stop for consent.
+func TestOutcomes(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "testdata", "resolver", "solved", "*.txt"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(err, "no files")
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			problem, want, ok := strings.Cut(string(data), "-- outcome --\n")
+			if !ok {
+				t.Fatal("no outcome in the file")
+			}
+			in, w := parseProblem(t, problem)
+			sol, err := solveLoading(t, in, w)
+			got := written(t, sol, err)
+			if *update {
+				if err := os.WriteFile(file, []byte(problem+"-- outcome --\n"+got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("outcome (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func written(t *testing.T, sol *resolver.Solution, err error) string {
+	t.Helper()
+	var b strings.Builder
+	if need, ok := errors.AsType[*resolver.NeedConsent](err); ok {
+		for _, u := range need.List {
+			fmt.Fprintf(&b, "consent %s for %s: %s\n", u.Repository, u.Name, u.By)
+		}
+		return b.String()
+	}
+	if err != nil {
+		t.Fatalf("no solution: %v\n%s", err, reportOf(err))
+	}
+	for _, c := range sol.Chosen {
+		kept := ""
+		if c.Kept {
+			kept = ", kept"
+		}
+		fmt.Fprintf(&b, "%s %s from %s%s\n", c.Name, c.Version, c.Source, kept)
+	}
+	for _, m := range sol.Moves {
+		how := "moves"
+		if m.Downgrade {
+			how = "moves DOWN"
+		}
+		fmt.Fprintf(&b, "%s %s: %s -> %s\n", how, m.Name, m.From.Version, m.To.Version)
+	}
+	for _, n := range sol.Added {
+		fmt.Fprintf(&b, "added %s\n", n)
+	}
+	for _, n := range sol.Dropped {
+		fmt.Fprintf(&b, "dropped %s\n", n)
+	}
+	for _, w := range sol.Warnings {
+		fmt.Fprintf(&b, "warning[%s]: %s\n", w.Code, w.Message)
+	}
+	for _, x := range sol.Behind {
+		fmt.Fprintf(&b, "behind %s: %s, newest %s, %d newer, because of %v\n", x.Name, x.Chosen, x.Newest, x.Count, x.Because)
+	}
+	return b.String()
+}
