@@ -145,7 +145,7 @@ func (p *Project) apply(ctx context.Context, t transaction, opt InstallOptions) 
 	if opt.NoInstall {
 		return change, p.writeOnly(ctx, t, change, files, opt)
 	}
-	plan, _, err := install.Preview(ctx, p.layout(), p.installOptions(), want)
+	plan, err := install.Preview(ctx, p.layout(), p.installOptions(), want)
 	if err != nil {
 		return nil, err
 	}
