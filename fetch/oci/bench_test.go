@@ -167,7 +167,7 @@ func TestPushOneMore(t *testing.T) {
 
 // Memory does not grow with the number of skills.
 func TestMemoryIsFlat(t *testing.T) {
-	_, all := onDisk(t, samples(t, 1000))
+	all := items(samples(t, 1000))
 	var peak uint64
 	sample := func(oci.Outcome, int, int) {
 		var m runtime.MemStats
