@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
 
 	"github.com/skillpm/skillpm/skill"
@@ -91,13 +92,21 @@ var sameLock = cmp.Options{
 }
 
 // What is written reads back, what is read back is written the same, and the
-// bytes are what Go's own encoder would accept.
+// JSON Schema accepts it.
 func TestRoundTrip(t *testing.T) {
+	schema, err := jsonschema.NewCompiler().Compile("../docs/schema/skills.lock.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		l := genLock(t)
 		data := l.Bytes()
-		if !json.Valid(data) {
-			t.Fatalf("no JSON:\n%s", data)
+		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+		if err != nil {
+			t.Fatalf("%v:\n%s", err, data)
+		}
+		if err := schema.Validate(v); err != nil {
+			t.Fatalf("%v:\n%s", err, data)
 		}
 		again, err := Parse(data)
 		if err != nil {

@@ -122,6 +122,10 @@ func TestMistakes(t *testing.T) {
 		{"use", "[skills]\na = { use = 'always' }\n[overrides]\nb = { use = 'required' }\n", "2:13 manifest_invalid\n4:7 manifest_invalid"},
 		{"limits", "[install]\nmax_files = 0\nmax_bytes = 'x'\n", "2:13 manifest_invalid\n3:13 manifest_invalid"},
 		{"eddieran", "version = 1\n[[skills]]\nref = 'a'\nconstraint = '1'\n[[adapters]]\nname = 'x'\n", "1:1 manifest_foreign"},
+		{"FastSkill", "[metadata]\nversion = '1'\n[[skills]]\nid = 'x'\n", "1:1 manifest_foreign"},
+		{"names of Composer", "[skills]\n'acme/pdf' = '^1.0'\n", "1:1 manifest_foreign"},
+		{"a list of skills", "[[skills]]\nname = 'x'\n", "1:1 manifest_foreign"},
+		{"a list of strings is a mistake", "skills = ['a/b']\n", "1:10 manifest_invalid"},
 		{"sksup", "[package]\nname = 'x'\n[dependencies]\na = 'b'\n", "1:1 manifest_foreign"},
 	}
 	for _, tt := range tests {
