@@ -266,6 +266,9 @@ func (r *fieldReader) unknown(f field) {
 		}
 	}
 	r.skill.Unknown = append(r.skill.Unknown, r.pair(f))
+	if key == "version" && r.skill.DeclaredVersion == "" {
+		r.skill.DeclaredVersion = strings.TrimSpace(nodeText(f.value))
+	}
 	if client := clientFields[key]; client != "" && key != "toolhive.requires" {
 		r.note(diag.FieldClientExtension, r.at(f.key), "`%s` is a field of %s, not of the specification; others ignore it, validators refuse it", key, client)
 		return

@@ -19,6 +19,10 @@ type quotedValue struct {
 // own entries and one level below them.
 const maxRepairDepth = 3
 
+// maxRepairs is how many values are looked for. A real frontmatter has one or
+// two; beyond this the file is something else.
+const maxRepairs = 64
+
 var keyLine = regexp.MustCompile(`^( *)((?:- +)?)([A-Za-z_][\w.$/-]*):(?:[ \t]+(.*?))?[ \t]*$`)
 
 // quoteValues finds the entries of a broken frontmatter that are not YAML on
@@ -40,7 +44,7 @@ func quoteValues(front []byte) ([]byte, []quotedValue) {
 
 // repairBlock repairs the entries among lines[from:to), in place.
 func repairBlock(lines []string, from, to, depth int, done *[]quotedValue) {
-	for at := from; at < to; {
+	for at := from; at < to && len(*done) < maxRepairs; {
 		m := keyLine.FindStringSubmatch(strings.TrimSuffix(lines[at], "\r"))
 		if m == nil {
 			at++

@@ -57,14 +57,16 @@ type zonError struct {
 func (e *zonError) Error() string { return e.message }
 
 type zonParser struct {
-	text  string
-	pos   int
-	items int
+	text   string
+	pos    int
+	items  int
+	markAt int // the offset of mark
+	mark   Position
 }
 
 // parseZon reads one value and nothing after it.
 func parseZon(text string) (v zonValue, err *zonError) {
-	p := &zonParser{text: text}
+	p := &zonParser{text: text, mark: Position{1, 1}}
 	defer func() {
 		if r := recover(); r != nil {
 			e, ok := r.(*zonError)
@@ -98,10 +100,21 @@ func (p *zonParser) failAt(at Position, format string, args ...any) {
 	panic(&zonError{at: at, message: fmt.Sprintf(format, args...)})
 }
 
+// here returns the place of pos. It counts on from where it was asked last, so
+// that a long file is not counted again for every value.
 func (p *zonParser) here() Position {
-	before := p.text[:min(p.pos, len(p.text))]
-	start := strings.LastIndexByte(before, '\n') + 1
-	return Position{Line: 1 + strings.Count(before, "\n"), Column: 1 + runeCount(before[start:])}
+	to := min(p.pos, len(p.text))
+	if to < p.markAt {
+		p.markAt, p.mark = 0, Position{1, 1}
+	}
+	passed := p.text[p.markAt:to]
+	if n := strings.Count(passed, "\n"); n > 0 {
+		p.mark = Position{p.mark.Line + n, 1}
+		passed = passed[strings.LastIndexByte(passed, '\n')+1:]
+	}
+	p.mark.Column += runeCount(passed)
+	p.markAt = to
+	return p.mark
 }
 
 func (p *zonParser) found() string {
@@ -249,7 +262,7 @@ func (p *zonParser) name() string {
 		p.fail("expected a name, found %s", p.found())
 	}
 	name := p.text[start:p.pos]
-	if zigKeywords[name] {
+	if isZigKeyword(name) {
 		p.pos = start
 		p.fail("`%s` is a keyword; write @%q", name, name)
 	}
@@ -260,15 +273,18 @@ func isIdentStart(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
 }
 
-// zigKeywords are the words that must be quoted to be names (Zig 0.14 grammar).
-var zigKeywords = wordSet("addrspace align allowzero and anyframe anytype asm async await break callconv catch comptime const continue defer else enum errdefer error export extern fn for if inline linksection noalias noinline nosuspend opaque or orelse packed pub resume return struct suspend switch test threadlocal try union unreachable usingnamespace var volatile while")
-
-func wordSet(s string) map[string]bool {
-	set := map[string]bool{}
-	for w := range strings.FieldsSeq(s) {
-		set[w] = true
+// isZigKeyword lists the words that must be quoted to be names (Zig 0.14's
+// grammar).
+func isZigKeyword(name string) bool {
+	switch name {
+	case "addrspace", "align", "allowzero", "and", "anyframe", "anytype", "asm", "async", "await", "break",
+		"callconv", "catch", "comptime", "const", "continue", "defer", "else", "enum", "errdefer", "error",
+		"export", "extern", "fn", "for", "if", "inline", "linksection", "noalias", "noinline", "nosuspend",
+		"opaque", "or", "orelse", "packed", "pub", "resume", "return", "struct", "suspend", "switch", "test",
+		"threadlocal", "try", "union", "unreachable", "usingnamespace", "var", "volatile", "while":
+		return true
 	}
-	return set
+	return false
 }
 
 func (p *zonParser) word(at Position) zonValue {
