@@ -37,25 +37,25 @@ func OpenDir(dir string) (*Dir, error) {
 // Close closes the directory.
 func (d *Dir) Close() error { return d.root.Close() }
 
-// Manifest returns the bytes of SKILL.md, at most limit of them (0 means
+// SkillFile returns the bytes of SKILL.md, at most limit of them (0 means
 // DefaultReadLimit), and whether more follow. A file of another case is read
 // only if there is no SKILL.md.
-func (d *Dir) Manifest(limit int64) (text []byte, more bool, err error) {
-	name, err := d.skillFile()
+func (d *Dir) SkillFile(limit int64) (text []byte, more bool, err error) {
+	name, err := d.skillFileName()
 	if err != nil {
 		return nil, false, err
 	}
 	return d.read(name, limit)
 }
 
-// Body returns what follows the frontmatter of SKILL.md, bounded as in Manifest.
+// Body returns what follows the frontmatter of SKILL.md, bounded as in SkillFile.
 // This is the second tier: call it when the skill is used, not to list it.
 func (d *Dir) Body(limit int64) (text []byte, more bool, err error) {
 	if limit <= 0 {
 		limit = DefaultReadLimit
 	}
 	const maxFrontmatter = 1 << 20
-	whole, more, err := d.Manifest(limit + maxFrontmatter)
+	whole, more, err := d.SkillFile(limit + maxFrontmatter)
 	if err != nil {
 		return nil, false, err
 	}
@@ -163,7 +163,7 @@ func notRegular(p string) error {
 	return &skill.Error{Code: "path_unsafe", Offset: -1, Message: fmt.Sprintf("%q is no regular file; an installed skill holds nothing else", p)}
 }
 
-func (d *Dir) skillFile() (string, error) {
+func (d *Dir) skillFileName() (string, error) {
 	if _, err := d.root.Lstat("SKILL.md"); err == nil {
 		return "SKILL.md", nil
 	}

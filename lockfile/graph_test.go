@@ -120,6 +120,18 @@ func deepChain(n int) string {
 	return b.String()
 }
 
+func TestSort(t *testing.T) {
+	l := graph("b:\na:\nd:\nc:")
+	order := []string{"d", "nosuch", "b"}
+	if l.IsSorted(order) {
+		t.Error("counts as sorted")
+	}
+	l.Sort(order)
+	if got := strings.Join(l.Order(), " "); got != "d b a c" || !l.IsSorted(order) || l.IsSorted([]string{"b", "d"}) {
+		t.Errorf("order %s", got)
+	}
+}
+
 func TestList(t *testing.T) {
 	list := fullLock().List()
 	var got []string

@@ -237,21 +237,22 @@ func (e *Entry) Name() string {
 
 // Sort puts the entries named by order first, in that order, and the rest after
 // them by the bytes of their keys: the order that the file has.
-func (l *Lock) Sort(order []string) {
+func (l *Lock) Sort(order []string) { slices.SortStableFunc(l.Skills, byOrder(order)) }
+
+// IsSorted reports whether the entries stand as Sort would put them. A lock whose
+// entries do not was written for another order of skills.toml.
+func (l *Lock) IsSorted(order []string) bool { return slices.IsSortedFunc(l.Skills, byOrder(order)) }
+
+func byOrder(order []string) func(a, b *Entry) int {
 	rank := make(map[string]int, len(order))
 	for i, key := range order {
-		rank[key] = i + 1
+		rank[key] = i - len(order) // before the 0 of those without a place
 	}
-	slices.SortStableFunc(l.Skills, func(a, b *Entry) int {
+	return func(a, b *Entry) int {
 		ra, rb := rank[a.Key], rank[b.Key]
-		switch {
-		case ra != 0 && rb != 0:
-			return ra - rb
-		case ra != 0:
-			return -1
-		case rb != 0:
-			return 1
+		if ra == 0 && rb == 0 {
+			return strings.Compare(a.Key, b.Key)
 		}
-		return strings.Compare(a.Key, b.Key)
-	})
+		return ra - rb
+	}
 }

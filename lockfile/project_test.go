@@ -54,7 +54,7 @@ func fillFromDisk(t *testing.T, e *Entry) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, _, err := d.Manifest(0)
+	text, _, err := d.SkillFile(0)
 	if err != nil {
 		t.Fatal(err)
 	}
