@@ -84,7 +84,12 @@ const main, second = ".agents/skills", ".claude/skills"
 
 func newProject(t testing.TB) *project {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(tempDir(t))
+	return newProjectIn(t, tempDir(t))
+}
+
+func newProjectIn(t testing.TB, dir string) *project {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(dir)
 	must(t, err)
 	p := &project{t: t, dir: filepath.Join(dir, "project")}
 	must(t, os.Mkdir(p.dir, 0o755))

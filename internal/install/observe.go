@@ -2,10 +2,12 @@ package install
 
 import (
 	"context"
+	"io/fs"
 	"path"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -180,6 +182,8 @@ func (s *site) lookAll(ctx context.Context, v *view) error {
 		jobs = append(jobs, job{p.path(), p.key, nil})
 	}
 	found := make([]seen, len(jobs))
+	l := s.looker()
+	defer l.close()
 	err := parallel(ctx, len(jobs), func(ctx context.Context, i int) (err error) {
 		j := jobs[i]
 		rec := v.receipt.Places[j.path]
@@ -188,7 +192,7 @@ func (s *site) lookAll(ctx context.Context, v *view) error {
 				return err
 			}
 		}
-		found[i], err = s.look(ctx, j.path, rec, v.new[j.key], v.old[j.key])
+		found[i], err = l.look(ctx, j.path, rec, v.new[j.key], v.old[j.key])
 		return err
 	})
 	v.seen = make(map[string]seen, len(jobs))
@@ -222,44 +226,79 @@ func parallel(ctx context.Context, n int, f func(ctx context.Context, i int) err
 	return group.Wait()
 }
 
-// look says what stands at p.
-func (s *site) look(ctx context.Context, p string, rec place, candidates ...skill.Digest) (seen, error) {
-	info, err := s.root.Lstat(p)
-	s.stats.Add(1)
-	switch {
-	case fsx.IsNotExist(err):
-		return seen{}, nil
-	case err != nil:
-		return seen{}, fsx.Diag(err, "look at `"+p+"`")
-	case info.IsDir():
-		got, err := s.lookAtDir(ctx, p, rec, candidates)
-		if fsx.IsNotExist(err) {
-			return seen{}, nil // removed while we looked
-		}
-		return got, fsx.Diag(err, "read `"+p+"`")
-	case info.Mode().Type() == 0 || !isLink(info):
-		return seen{kind: seenOther}, nil
-	}
-	text, err := s.root.Readlink(p)
-	if err != nil {
-		return seen{}, fsx.Diag(err, "look at `"+p+"`")
-	}
-	return seen{kind: seenLink, link: cleanLink(text)}, nil
+// looker keeps the targets open while one plan or verification looks at their
+// skills: a path from the project's root costs a call per element.
+type looker struct {
+	*site
+	mu    sync.Mutex
+	roots map[string]*fsx.Root
 }
 
-// lookAtDir hashes the directory at p unless the receipt's signature vouches.
-func (s *site) lookAtDir(ctx context.Context, p string, rec place, candidates []skill.Digest) (seen, error) {
-	top, err := s.root.Lstat(p)
+func (s *site) looker() *looker { return &looker{site: s, roots: map[string]*fsx.Root{}} }
+
+func (l *looker) close() {
+	for _, root := range l.roots {
+		root.Close()
+	}
+}
+
+// target returns the open directory dir.
+func (l *looker) target(dir string) (*fsx.Root, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if root, ok := l.roots[dir]; ok {
+		return root, nil
+	}
+	root, err := l.root.Sub(dir)
+	if err == nil {
+		l.roots[dir] = root
+	}
+	return root, err
+}
+
+// look says what stands at p.
+func (l *looker) look(ctx context.Context, p string, rec place, candidates ...skill.Digest) (seen, error) {
+	got, err := l.lookAt(ctx, p, rec, candidates)
+	if fsx.IsNotExist(err) {
+		return seen{}, nil
+	}
+	return got, fsx.Diag(err, "look at `"+p+"`")
+}
+
+func (l *looker) lookAt(ctx context.Context, p string, rec place, candidates []skill.Digest) (seen, error) {
+	dir, name := splitLast(p)
+	target, err := l.target(dir)
 	if err != nil {
 		return seen{}, err
 	}
-	entries, sig, err := s.walk(s.root, p, top)
+	info, err := target.Lstat(name)
+	l.stats.Add(1)
+	switch {
+	case err != nil:
+		return seen{}, err
+	case info.IsDir():
+		root, err := target.Sub(name)
+		if err != nil {
+			return seen{}, err
+		}
+		defer root.Close()
+		return l.lookAtDir(ctx, root, info, rec, candidates)
+	case !isLink(info):
+		return seen{kind: seenOther}, nil
+	}
+	text, err := target.Readlink(name)
+	return seen{kind: seenLink, link: cleanLink(text)}, err
+}
+
+// lookAtDir hashes a skill's directory unless the receipt's signature vouches.
+func (s *site) lookAtDir(ctx context.Context, root *fsx.Root, top fs.FileInfo, rec place, candidates []skill.Digest) (seen, error) {
+	entries, sig, err := s.walk(root, ".", top)
 	if err == nil && sig.fresh(rec) {
 		return seen{kind: seenDir, digest: rec.Digest, bundle: rec.Bundle, sig: sig, vouched: true}, nil
 	}
 	var c *content
 	if err == nil {
-		c, err = s.hashEntries(ctx, s.root, p, entries, sig)
+		c, err = s.hashEntries(ctx, root, ".", entries, sig)
 	}
 	var digest skill.Digest
 	if err == nil {

@@ -2,6 +2,7 @@ package install
 
 import (
 	"context"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -66,9 +67,11 @@ func Verify(ctx context.Context, layout Layout, opt Options, want Desired) (*Rep
 		return nil, err
 	}
 	parts := make([]Report, len(v.want))
+	l := s.looker()
+	defer l.close()
 	err = parallel(ctx, len(v.want), func(ctx context.Context, i int) error {
 		p := v.want[i]
-		err := s.verifyPlace(ctx, p, &parts[i])
+		err := l.verifyPlace(ctx, p, &parts[i])
 		return fsx.Diag(err, "verify `"+p.path()+"`")
 	})
 	if err != nil {
@@ -105,8 +108,12 @@ func (r *Report) add(code diag.Code, p placement, file, detail string) {
 	r.Findings = append(r.Findings, Finding{Code: code, Key: p.item.Key, Place: p.path(), File: file, Detail: detail})
 }
 
-func (s *site) verifyPlace(ctx context.Context, p placement, r *Report) error {
-	info, err := s.root.Lstat(p.path())
+func (l *looker) verifyPlace(ctx context.Context, p placement, r *Report) error {
+	target, err := l.target(p.target.dir)
+	var info fs.FileInfo
+	if err == nil {
+		info, err = target.Lstat(string(p.item.Key))
+	}
 	switch {
 	case fsx.IsNotExist(err):
 		r.add(diag.VerifyMissing, p, "", "is not installed in `"+p.target.dir+"`")
@@ -114,7 +121,7 @@ func (s *site) verifyPlace(ctx context.Context, p placement, r *Report) error {
 	case err != nil:
 		return err
 	case isLink(info):
-		return s.verifyLink(ctx, p, r)
+		return l.verifyLink(ctx, p, r)
 	case !info.IsDir():
 		r.add(diag.VerifyChanged, p, "", "is a file, not a directory")
 		return nil
@@ -122,7 +129,12 @@ func (s *site) verifyPlace(ctx context.Context, p placement, r *Report) error {
 		return nil // in place, or a copy of what is being edited
 	}
 	// A directory where a link is usual is a copy: a fallback, or a setting.
-	return s.verifyDir(ctx, p, s.root, p.path(), r)
+	root, err := target.Sub(string(p.item.Key))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return l.verifyDir(ctx, p, root, r)
 }
 
 // verifyLink checks that a link leads where it should: then what it leads to is
@@ -146,15 +158,15 @@ func (s *site) verifyLink(ctx context.Context, p placement, r *Report) error {
 		}
 		defer root.Close()
 		p.item.Bundle = "" // a link into the store holds no signature
-		return s.verifyDir(ctx, p, root, ".", r)
+		return s.verifyDir(ctx, p, root, r)
 	}
 	r.add(diag.VerifyChanged, p, "", "is a link to `"+text+"`, which is not where skillpm puts it")
 	return nil
 }
 
-// verifyDir hashes the directory dir of root and compares it with what is locked.
-func (s *site) verifyDir(ctx context.Context, p placement, root *fsx.Root, dir string, r *Report) error {
-	c, err := s.read(ctx, root, dir)
+// verifyDir hashes a skill's directory and compares it with what is locked.
+func (s *site) verifyDir(ctx context.Context, p placement, root *fsx.Root, r *Report) error {
+	c, err := s.read(ctx, root, ".")
 	if why, ok := faultOf(err); ok {
 		r.add(diag.VerifyChanged, p, "", "was changed: "+why)
 		return nil
