@@ -117,4 +117,3 @@ func (p *parser) digits() bool {
 	}
 	return p.at > start
 }
-
