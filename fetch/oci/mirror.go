@@ -166,7 +166,7 @@ func (m *Mirror) checkPlain() error {
 		return nil
 	}
 	return diag.New(diag.HostRefused, "mirror `%s` is plain http to another machine", m.spec).
-		WithHint("use https, or allow it with --plain-http")
+		WithHint("serve it over https; the mirror commands also take --plain-http")
 }
 
 // String returns the spec without credentials.
