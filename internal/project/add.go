@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -55,10 +56,11 @@ func (p *Project) Add(ctx context.Context, specs []string, opt AddOptions) (*Cha
 	if len(adds) == 0 {
 		return nil, skippedFindings(skipped)
 	}
-	t, err := p.addAll(ctx, adds, opt)
+	t, left, err := p.addSolvable(ctx, adds, opt)
 	if err != nil {
 		return nil, err
 	}
+	skipped = append(skipped, left...)
 	t.skipped = skipped
 	change, err := p.apply(ctx, t, opt.InstallOptions)
 	if err != nil {
@@ -74,6 +76,32 @@ func skippedFindings(skipped []SkippedSkill) error {
 		list = append(list, diag.New(s.Code, "%s was not added: %s", s.Path, s.Message))
 	}
 	return list.Err()
+}
+
+// addSolvable is addAll; with --all it leaves out, one after the other, the new
+// skills whose requirements cannot be met, until the rest can be solved.
+func (p *Project) addSolvable(ctx context.Context, adds []addition, opt AddOptions) (transaction, []SkippedSkill, error) {
+	var skipped []SkippedSkill
+	for {
+		t, err := p.addAll(ctx, adds, opt)
+		unsolved, ok := errors.AsType[*solveError](err)
+		if !ok || !opt.All {
+			return t, skipped, err
+		}
+		roots := unsolved.roots()
+		finding := diag.All(err)[0]
+		rest := slices.DeleteFunc(slices.Clone(adds), func(a addition) bool {
+			blamed := slices.Contains(roots, a.key)
+			if blamed {
+				skipped = append(skipped, SkippedSkill{Path: a.req.Source.Identity(), Code: finding.Code, Message: finding.Message})
+			}
+			return blamed
+		})
+		if len(rest) == len(adds) || len(rest) == 0 {
+			return t, skipped, err
+		}
+		adds = rest
+	}
 }
 
 // addAll edits the manifest and resolves.

@@ -69,10 +69,32 @@ func (p *Project) resolve(ctx context.Context, opt resolveOptions) (*resolution,
 			continue
 		}
 		if failure, ok := errors.AsType[*resolver.Failure](err); ok {
-			return nil, failureFindings(failure)
+			return nil, &solveError{failure, failureFindings(failure)}
 		}
 		return nil, err
 	}
+}
+
+// solveError is a refusal of the solver together with the finding it became.
+type solveError struct {
+	failure *resolver.Failure
+	err     error
+}
+
+func (e *solveError) Error() string { return e.err.Error() }
+
+// Unwrap returns the finding.
+func (e *solveError) Unwrap() error { return e.err }
+
+// roots names the project's own requirements that lead to the fault.
+func (e *solveError) roots() []skill.Key {
+	var keys []skill.Key
+	for _, path := range append(slices.Clone(e.failure.Why), e.failure.Cycle) {
+		if len(path) > 1 && !slices.Contains(keys, skill.Key(path[1].Name)) {
+			keys = append(keys, skill.Key(path[1].Name))
+		}
+	}
+	return keys
 }
 
 func failureFindings(f *resolver.Failure) error {
