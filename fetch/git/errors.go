@@ -100,6 +100,14 @@ func explainRemote(e *remoteError, repo string) error {
 		return diag.New(diag.RepositoryNotFoundOrPrivate, "no repository %s, or it is private", repo).WithCause(e).
 			WithHint("check the spelling, and whether your key or account may read it")
 	}
+	switch { // OpenSSH, run for the user's own configuration
+	case strings.Contains(lower, "host key verification failed"):
+		return diag.New(diag.HostKeyUnknown, "%s: the ssh host's key is not known, or has changed", repo).WithCause(e).
+			WithHint("compare the key with what the host publishes, then add it: ssh-keyscan HOST >> ~/.ssh/known_hosts")
+	case strings.Contains(lower, "permission denied"):
+		return diag.New(diag.FetchAuth, "%s: the ssh server accepts none of your keys", repo).WithCause(e).
+			WithHint("load the right key with ssh-add, or name it in ~/.ssh/config")
+	}
 	return diag.New(diag.FetchFailed, "%s: the server refuses", repo).WithCause(e)
 }
 

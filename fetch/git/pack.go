@@ -51,6 +51,14 @@ type object struct {
 // to be passed to visit; the others are hashed and left. It checks the pack's
 // own checksum, every length and every limit.
 func (p *pack) index(ctx context.Context, want func(plumbing.ObjectType) bool, visit func(object) error) error {
+	err := p.indexAll(ctx, want, visit)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("the pack ends in the middle of an object") // not to be taken for the connection's end
+	}
+	return err
+}
+
+func (p *pack) indexAll(ctx context.Context, want func(plumbing.ObjectType) bool, visit func(object) error) error {
 	count, err := p.header()
 	if err != nil {
 		return err

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"github.com/skillpm/skillpm/internal/diag"
 )
 
 // The pkt-line format of gitprotocol-common(5): four hex digits of length, then
@@ -90,7 +92,7 @@ func cleanMessage(b []byte) string {
 	if len(b) > maxMessage {
 		b = b[:maxMessage]
 	}
-	return string(bytes.ToValidUTF8(bytes.TrimSpace(b), []byte("?")))
+	return diag.Escape(string(bytes.TrimSpace(b)))
 }
 
 // pktWriter builds a request.
