@@ -186,6 +186,7 @@ const (
 	TagGone                        Code = "tag_gone"
 	RegistryChanged                Code = "registry_changed"
 	RepositoryMoved                Code = "repository_moved"
+	IndexEntrySkipped              Code = "index_entry_skipped"
 	OlderChosen                    Code = "older_chosen"
 	KeyNotName                     Code = "key_not_name"
 	Unsigned                       Code = "unsigned"
@@ -377,6 +378,7 @@ var table = []Info{
 	{OverrideUnused, 0, "warning", "resolve", "an override names nothing in the graph"},
 	{VersionRetracted, 0, "warning", "resolve", "locked or named exactly, but withdrawn"},
 	{TagGone, 0, "warning", "outdated, update", "the locked tag no longer exists"},
+	{IndexEntrySkipped, 0, "note", "fetch", "an entry of a discovery index that cannot be used"},
 	{RepositoryMoved, 0, "warning", "fetch", "the server redirected to another address"},
 	{RegistryChanged, 0, "warning", "resolve", "a registry now names another source"},
 	{OlderChosen, 0, "warning", "add, update", "a newer version exists but would move others"},
