@@ -165,3 +165,29 @@ func sealTree(n *node) skill.Digest {
 	write(n)
 	return skill.DigestOf(b)
 }
+
+// String returns the scope's name.
+func (s Scope) String() string {
+	switch s {
+	case ScopeSystem:
+		return "system"
+	case ScopeUser:
+		return "user"
+	}
+	return "project"
+}
+
+// String describes the signer for people, unescaped.
+func (s SignerRule) String() string {
+	switch {
+	case s.Keyless != nil:
+		return s.Keyless.Identity + s.Keyless.IdentityRegexp + " (keyless, " + s.Keyless.Issuer + ")"
+	case s.Key != nil:
+		return "key " + s.Key.File
+	case s.X509 != nil && s.X509.Subject == "":
+		return "any certificate of " + s.X509.Roots
+	case s.X509 != nil:
+		return s.X509.Subject + " (x509, " + s.X509.Roots + ")"
+	}
+	return "nobody"
+}

@@ -28,20 +28,26 @@ const staleAfter = 365 * 24 * time.Hour
 // RootInfo describes a trusted root, for `trust status`.
 type RootInfo struct {
 	// Origin is "embedded" or the file's name.
-	Origin string
-	Digest skill.Digest
+	Origin string       `json:"origin"`
+	Digest skill.Digest `json:"digest"`
 	// Newest is the start of the newest log, CA or timestamp authority in it: the
 	// root is no older than that. It has no date of its own.
-	Newest time.Time
+	Newest time.Time `json:"newest"`
 	// Logs, CAs and Stamps count transparency logs, Fulcio authorities and
 	// timestamp authorities.
-	Logs, CAs, Stamps int
+	Logs   int `json:"logs"`
+	CAs    int `json:"cas"`
+	Stamps int `json:"timestampAuthorities"`
 }
 
 // Age says how old the root's newest entry is, in words.
 func (r RootInfo) Age(now time.Time) string {
 	return fmt.Sprintf("newest entry of %s, %d days ago", r.Newest.UTC().Format(time.DateOnly), int(now.Sub(r.Newest).Hours()/24))
 }
+
+// Stale reports whether the root's newest entry is so old that the Sigstore it
+// describes has probably moved on.
+func (r RootInfo) Stale(now time.Time) bool { return now.Sub(r.Newest) > staleAfter }
 
 // trustedRoot is what keyless signatures are judged against.
 type trustedRoot struct {
@@ -135,7 +141,7 @@ func (r *trustedRoot) chains(leaf *x509.Certificate, t time.Time) [][]*x509.Cert
 // newerHint is what to do about a log or authority the root does not know.
 func (r *trustedRoot) newerHint(what string, now time.Time) string {
 	age := ""
-	if now.Sub(r.info.Newest) > staleAfter {
+	if r.info.Stale(now) {
 		age = " and may be out of date"
 	}
 	return fmt.Sprintf("the trusted root (%s, %s) does not know %s%s; refresh it with `skillpm trust update` or name a newer one as `trusted_root`",

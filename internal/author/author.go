@@ -168,16 +168,7 @@ func (s *Skill) Check(signer *signing.Signer, now time.Time) error {
 	if s.Bundle == nil {
 		return diag.New(diag.SignatureMissing, "`%s` is not signed", s.Name).At(s.Label, 0, 0)
 	}
-	if err := signer.Check(s.Name, s.Tree, s.Bundle, now); err != nil {
-		for _, e := range diag.All(err) {
-			e.Message = "`" + s.Name + "`: " + e.Message
-			if e.File == "" {
-				e.File = s.Label
-			}
-		}
-		return err
-	}
-	return nil
+	return s.name(signer.Check(s.Name, s.Tree, s.Bundle, now))
 }
 
 // GenerateKey writes a new private key to file (mode 0600) and its public half

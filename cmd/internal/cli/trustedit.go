@@ -1,0 +1,271 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/skillpm/skillpm/cmd/internal/ui"
+	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/fsx"
+	"github.com/skillpm/skillpm/internal/manifest"
+	"github.com/skillpm/skillpm/internal/project"
+	"github.com/skillpm/skillpm/signing"
+	"github.com/skillpm/skillpm/skill"
+)
+
+// trustTarget is the file that add, remove and revoke edit.
+type trustTarget struct{ user bool }
+
+func (t *trustTarget) add(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&t.user, "user", false, "edit your own trust.toml, for all projects, instead of skills.toml")
+}
+
+// policyFile is a policy's text and where it goes back to.
+type policyFile struct {
+	path  string
+	data  []byte
+	scope signing.Scope
+}
+
+func (app *App) policyFile(t trustTarget) (*policyFile, error) {
+	opt, err := app.options(false)
+	if err != nil {
+		return nil, err
+	}
+	f := &policyFile{path: filepath.Join(opt.ConfigDir, "trust.toml"), scope: signing.ScopeUser}
+	if !t.user {
+		p, err := project.Open(opt)
+		if err != nil {
+			return nil, err
+		}
+		f.path, f.scope = filepath.Join(p.Root, manifest.FileName), signing.ScopeProject
+		p.Close()
+	}
+	f.data, err = os.ReadFile(f.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, diag.New(diag.PermissionDenied, "the trust rules cannot be read").At(f.path, 0, 0).WithCause(err)
+	}
+	return f, nil
+}
+
+func (f *policyFile) write(data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(f.path), 0o755); err != nil {
+		return fsx.Diag(err, "make the directory of the trust rules")
+	}
+	if err := (*fsx.FS)(nil).WriteAtomic(f.path, data, 0o644); err != nil {
+		return fsx.Diag(err, "write the trust rules")
+	}
+	return nil
+}
+
+type trustEdit struct {
+	File string `json:"file"`
+	// Rule is the rule added, Removed how many were removed, Denied what is.
+	Rule    string `json:"rule,omitempty"`
+	Removed int    `json:"removed,omitempty"`
+	Denied  string `json:"denied,omitempty"`
+}
+
+// Text says what stands in which file now.
+func (r trustEdit) Text(s *ui.Streams) {
+	switch {
+	case r.Rule != "":
+		s.Infof("added to %s:\n\n%s", diag.Escape(r.File), escapeLines(r.Rule))
+	case r.Denied != "":
+		s.Infof("%s is denied by %s\n", diag.Escape(r.Denied), diag.Escape(r.File))
+	default:
+		s.Infof("removed %s from %s\n", plural(r.Removed, "rule"), diag.Escape(r.File))
+	}
+}
+
+// trustSigner are the flags that describe a signer.
+type trustSigner struct {
+	from, key, ca, subject       string
+	issuer, identity, repository string
+	notAfter, log                string
+	optional, last               bool
+}
+
+func (t *trustSigner) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&t.from, "from", "", "accept the signer of this `BUNDLE` (a signature file or a skill's directory)")
+	fl.StringVar(&t.key, "key", "", "accept the public key in `FILE`")
+	fl.StringVar(&t.notAfter, "not-after", "", "with --key: the key counts until this `DAY`")
+	fl.StringVar(&t.ca, "ca", "", "accept certificates of the private CA in `FILE`")
+	fl.StringVar(&t.subject, "subject", "", "with --ca: only this certificate `NAME`; * stands for any text")
+	fl.StringVar(&t.issuer, "issuer", "", "accept keyless signatures vouched for by this OIDC issuer `URL`")
+	fl.StringVar(&t.identity, "identity", "", "with --issuer: only this identity `PATTERN`")
+	fl.StringVar(&t.repository, "source-repository", "", "with --issuer: only runs of this repository's `URL`")
+	fl.StringVar(&t.log, "log", "", "with --key or --ca: `required` demands a transparency log entry")
+	fl.BoolVar(&t.optional, "optional", false, "accept unsigned skills too, but no other signer")
+	fl.BoolVar(&t.last, "last", false, "put the rule after the file's others; the first that matches decides")
+}
+
+// rule returns the rule's TOML; paths are relative to the policy's directory.
+func (t *trustSigner) rule(app *App, match, dir string) (string, error) {
+	rel := func(name string) string {
+		if name == "" {
+			return ""
+		}
+		path := app.path(name)
+		if r, err := filepath.Rel(dir, path); err == nil && !strings.HasPrefix(r, "..") {
+			return filepath.ToSlash(r)
+		}
+		return filepath.ToSlash(path)
+	}
+	mode := signing.ModeRequired
+	if t.optional {
+		mode = signing.ModeOptional
+	}
+	var signers []string
+	if t.key != "" {
+		signers = append(signers, signing.FormatSigner(signing.KindKey, "file", rel(t.key), "not_after", t.notAfter, "log", t.log))
+	}
+	if t.ca != "" {
+		signers = append(signers, signing.FormatSigner(signing.KindX509, "roots", rel(t.ca), "subject", t.subject, "log", t.log))
+	}
+	if t.issuer != "" || t.identity != "" {
+		signers = append(signers, signing.FormatSigner(signing.KindKeyless, "issuer", t.issuer, "identity", t.identity, "source_repository", t.repository))
+	}
+	if len(signers) == 0 && t.from != "" {
+		return t.fromBundle(app, match)
+	}
+	if len(signers) == 0 {
+		return "", usageError("whose signatures? use --from, --key, --ca or --issuer with --identity")
+	}
+	return signing.FormatRule(match, mode, strings.Join(signers, " }, { ")), nil
+}
+
+// fromBundle takes the rule that inspect suggests. Only a keyless signer is
+// named whole in its bundle; keys and CAs have to come from their owner.
+func (t *trustSigner) fromBundle(app *App, match string) (string, error) {
+	in, err := app.inspectBundle(t.from, match)
+	if err != nil {
+		return "", err
+	}
+	switch in.Facts.Kind {
+	case signing.KindKey:
+		return "", usageError("the bundle is signed by a bare key, which it does not hold").WithHint("get the public key from its owner and use --key")
+	case signing.KindX509:
+		return "", usageError("the bundle is signed under CA `%s`; a CA in a bundle is its signer's own word", diag.Escape(in.Facts.Issuer)).
+			WithHint("get the CA's certificate from its owner and use --ca FILE --subject '%s'", diag.Escape(in.Facts.Subject))
+	}
+	return in.Rule, nil
+}
+
+func newTrustAddCmd(app *App) *cobra.Command {
+	var target trustTarget
+	var signer trustSigner
+	cmd := &cobra.Command{
+		Use: "add SOURCE", Short: "Add a rule: whose signatures count for a source",
+		Long: `Add a rule: whose signatures count for a source or a pattern over sources. It goes
+before the file's other rules, since the first that matches decides.
+
+  skillpm trust add github.com/acme/skills --key acme.pub
+  skillpm trust add github.com/NVIDIA/skills --ca nv-root.pem --subject 'NVIDIA Agent Skills Signing *'
+  skillpm trust add github.com/acme/skills --from .agents/skills/deploy`,
+		Args: cobra.ExactArgs(1),
+	}
+	target.add(cmd)
+	signer.add(cmd)
+	return app.command(cmd, "trust-add", func(_ context.Context, args []string) (Result, error) {
+		f, err := app.policyFile(target)
+		if err != nil {
+			return nil, err
+		}
+		text, err := signer.rule(app, args[0], filepath.Dir(f.path))
+		if err != nil {
+			return nil, err
+		}
+		data, err := signing.AddRule(f.path, f.data, f.scope, text, !signer.last)
+		if err != nil {
+			return nil, err
+		}
+		policy, err := signing.ParsePolicy(f.path, data, f.scope)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := signing.NewSet(signing.SetOptions{}, policy); err != nil { // the files it names must be there
+			return nil, err
+		}
+		return trustEdit{File: app.display(f.path), Rule: text}, f.write(data)
+	})
+}
+
+func newTrustRemoveCmd(app *App) *cobra.Command {
+	var target trustTarget
+	cmd := &cobra.Command{Use: "remove MATCH", Short: "Remove the rules with exactly this match", Args: cobra.ExactArgs(1)}
+	target.add(cmd)
+	return app.command(cmd, "trust-remove", func(_ context.Context, args []string) (Result, error) {
+		f, err := app.policyFile(target)
+		if err != nil {
+			return nil, err
+		}
+		data, n, err := signing.RemoveRule(f.path, f.data, f.scope, args[0])
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			return nil, diag.New(diag.PolicyNoMatch, "no rule here has the match `%s`", args[0]).At(app.display(f.path), 0, 0).WithHint("`skillpm trust list` shows them")
+		}
+		return trustEdit{File: app.display(f.path), Removed: n}, f.write(data)
+	})
+}
+
+func newTrustRevokeCmd(app *App) *cobra.Command {
+	var target trustTarget
+	var as string
+	cmd := &cobra.Command{
+		Use: "revoke VALUE", Short: "Refuse a signer, key or content, whatever the rules say",
+		Long: `Refuse a signer's identity (a pattern), a key (its hint, or sha256:HEX as inspect
+prints it) or a skill's digest, whatever the rules say. --allow-untrusted does not
+overrule it.`,
+		Args: cobra.ExactArgs(1),
+	}
+	target.add(cmd)
+	cmd.Flags().StringVar(&as, "as", "", "identity, key or digest; guessed if not given")
+	return app.command(cmd, "trust-revoke", func(_ context.Context, args []string) (Result, error) {
+		kind, err := denyKind(as, args[0])
+		if err != nil {
+			return nil, err
+		}
+		f, err := app.policyFile(target)
+		if err != nil {
+			return nil, err
+		}
+		data, err := signing.AddDeny(f.path, f.data, f.scope, kind, args[0])
+		if err != nil {
+			return nil, err
+		}
+		return trustEdit{File: app.display(f.path), Denied: args[0]}, f.write(data)
+	})
+}
+
+// denyKind guesses what a value is: a digest is told by its form, and so could a
+// key's fingerprint be, which therefore must be named.
+func denyKind(as, value string) (signing.DenyKind, error) {
+	switch as {
+	case "identity":
+		return signing.DenyIdentity, nil
+	case "key":
+		return signing.DenyKey, nil
+	case "digest":
+		return signing.DenyDigest, nil
+	case "":
+	default:
+		return "", usageError("--as is identity, key or digest, not `%s`", as)
+	}
+	if strings.ContainsAny(value, "@/ ") {
+		return signing.DenyIdentity, nil
+	}
+	if _, err := skill.ParseDigest(value); err == nil {
+		return "", usageError("`%s` may be a skill's digest or a key's fingerprint", value).WithHint("say which: --as digest or --as key")
+	}
+	return signing.DenyKey, nil
+}
