@@ -24,6 +24,7 @@ import (
 
 	"github.com/skillpm/skillpm/fetch/oci"
 	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/testkit/registrykit"
 	"github.com/skillpm/skillpm/skill"
 )
 
@@ -146,7 +147,7 @@ func TestTokenAuthentication(t *testing.T) {
 	for _, helper := range []bool{false, true} {
 		t.Run(fmt.Sprintf("helper=%t", helper), func(t *testing.T) {
 			tokens := newTokenServer(t)
-			spec, address := dockerRegistry(t, registryConfig{realm: tokens.url, certificate: tokens.cert})
+			spec, address := dockerRegistry(t, registrykit.Config{Realm: tokens.url, Certificate: tokens.cert})
 			opt := oci.Options{Write: true, DockerConfig: dockerConfig(t, address, testUser, testPassword, helper)}
 			list := samples(t, 10)
 			push(t, open(t, spec, opt), items(list), oci.RunOptions{})
@@ -165,7 +166,7 @@ func TestTokenAuthentication(t *testing.T) {
 
 func TestWrongCredentials(t *testing.T) {
 	tokens := newTokenServer(t)
-	spec, address := dockerRegistry(t, registryConfig{realm: tokens.url, certificate: tokens.cert})
+	spec, address := dockerRegistry(t, registrykit.Config{Realm: tokens.url, Certificate: tokens.cert})
 	for name, file := range map[string]string{
 		"wrong password": dockerConfig(t, address, testUser, "another-secret", false),
 		"none":           dockerConfig(t, "elsewhere.test", testUser, testPassword, false),

@@ -12,6 +12,7 @@ import (
 
 	"github.com/skillpm/skillpm/fetch/oci"
 	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/testkit/registrykit"
 	"github.com/skillpm/skillpm/skill"
 )
 
@@ -40,7 +41,7 @@ func TestRequestsToRead(t *testing.T) {
 
 // A second push of the same items asks once for each and moves nothing.
 func TestSecondPushMovesNothing(t *testing.T) {
-	real, _ := dockerRegistry(t, registryConfig{})
+	real, _ := dockerRegistry(t, registrykit.Config{})
 	for name, target := range map[string]http.Handler{
 		"in process":      inProcess(),
 		"docker-registry": proxyTo(t, real),

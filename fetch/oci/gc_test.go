@@ -14,6 +14,7 @@ import (
 
 	"github.com/skillpm/skillpm/fetch/oci"
 	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/testkit/registrykit"
 	"github.com/skillpm/skillpm/skill"
 )
 
@@ -26,7 +27,7 @@ func keepSet(list []sample) map[oci.Ref]bool {
 }
 
 func TestGC(t *testing.T) {
-	real, _ := dockerRegistry(t, registryConfig{delete: true})
+	real, _ := dockerRegistry(t, registrykit.Config{Delete: true})
 	bundle := []byte(`{"mediaType":"application/vnd.dev.sigstore.bundle.v0.3+json"}`)
 	list := samples(t, 10)
 	for name, spec := range map[string]string{
@@ -68,7 +69,7 @@ func TestGC(t *testing.T) {
 
 // A registry that forbids deletion says so.
 func TestGCForbidden(t *testing.T) {
-	spec, _ := dockerRegistry(t, registryConfig{delete: false})
+	spec, _ := dockerRegistry(t, registrykit.Config{})
 	m := open(t, spec, oci.Options{Write: true})
 	push(t, m, items(samples(t, 1)), oci.RunOptions{})
 	_, err := m.GC(t.Context(), nil, false)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/skillpm/skillpm/fetch/oci"
 	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/testkit/registrykit"
 	"github.com/skillpm/skillpm/skill"
 )
 
@@ -216,7 +217,7 @@ func forms(t *testing.T) map[string]struct{ write, read string } {
 		"registry":        {reg, reg},
 		"docker-registry": {},
 	}
-	spec, _ := dockerRegistry(t, registryConfig{delete: true})
+	spec, _ := dockerRegistry(t, registrykit.Config{Delete: true})
 	out["docker-registry"] = struct{ write, read string }{spec, spec}
 	return out
 }
