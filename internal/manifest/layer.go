@@ -12,9 +12,7 @@ func Layer(layers ...Config) Config {
 		out.Install = layerInstall(c.Install, out.Install)
 		out.Registries = layerNamed(c.Registries, out.Registries)
 		out.Mirrors = layerNamed(c.Mirrors, out.Mirrors)
-		if c.Validate.Ignore != nil {
-			out.Validate.Ignore = c.Validate.Ignore
-		}
+		out.Validate = layerValidate(c.Validate, out.Validate)
 		out.Git.CLI = cmp.Or(c.Git.CLI, out.Git.CLI)
 	}
 	return out
@@ -22,7 +20,7 @@ func Layer(layers ...Config) Config {
 
 func layerInstall(top, below Install) Install {
 	out := Install{
-		Agents: below.Agents, Targets: below.Targets,
+		Agents: below.Agents, AgentPlaces: below.AgentPlaces, Targets: below.Targets,
 		Link:         cmp.Or(top.Link, below.Link),
 		Expose:       cmp.Or(top.Expose, below.Expose),
 		Unmanaged:    cmp.Or(top.Unmanaged, below.Unmanaged),
@@ -32,10 +30,23 @@ func layerInstall(top, below Install) Install {
 		MaxFileBytes: cmp.Or(top.MaxFileBytes, below.MaxFileBytes),
 	}
 	if top.Agents != nil {
-		out.Agents = top.Agents
+		out.Agents, out.AgentPlaces = top.Agents, top.AgentPlaces
 	}
 	if top.Targets != nil {
 		out.Targets = top.Targets
+	}
+	return out
+}
+
+func layerValidate(top, below Validate) Validate {
+	out := Validate{
+		Ignore:            below.Ignore,
+		StrictSpec:        cmp.Or(top.StrictSpec, below.StrictSpec),
+		AllowUnicodeNames: cmp.Or(top.AllowUnicodeNames, below.AllowUnicodeNames),
+		Profile:           cmp.Or(top.Profile, below.Profile),
+	}
+	if top.Ignore != nil {
+		out.Ignore = top.Ignore
 	}
 	return out
 }

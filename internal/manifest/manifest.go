@@ -61,6 +61,9 @@ type Config struct {
 	Git        Git
 }
 
+// Place is where something stands in a file, from 1.
+type Place struct{ Line, Column int }
+
 // Named is a name with an address.
 type Named struct {
 	Name, Address string
@@ -69,8 +72,10 @@ type Named struct {
 
 // Install is the table [install].
 type Install struct {
-	// Agents are ids of internal/agents; Targets further directories.
+	// Agents are ids of package agents (see CheckAgents); Targets further directories.
 	Agents, Targets []string
+	// AgentPlaces are the places of Agents in their file.
+	AgentPlaces []Place
 	Link            string // copy, hardlink or symlink
 	Expose          string // all or direct
 	Unmanaged       string // note or refuse
@@ -88,10 +93,14 @@ func (in Install) Limits() skill.Limits {
 	return l
 }
 
-// Validate is the table [validate].
+// Validate is the table [validate]: what the flags of `validate` say otherwise.
 type Validate struct {
 	// Ignore are codes of notes that are not reported.
 	Ignore []string
+	// StrictSpec and AllowUnicodeNames are nil where they are not set.
+	StrictSpec, AllowUnicodeNames *bool
+	// Profile is the runtime whose further rules hold.
+	Profile string
 }
 
 // Git is the table [git].

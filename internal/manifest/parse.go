@@ -83,14 +83,38 @@ func (r *reader) config(root *value) Config {
 	c.Registries = r.named(root, "registries")
 	c.Mirrors = r.named(root, "mirrors")
 	if t := r.table(root, "validate"); t != nil {
-		r.known(t, "[validate]", "ignore")
+		r.known(t, "[validate]", "ignore", "strict_spec", "allow_unicode_names", "profile")
 		c.Validate.Ignore = r.strings(t, "ignore", checkIgnored)
+		c.Validate.StrictSpec = r.boolean(t, "strict_spec")
+		c.Validate.AllowUnicodeNames = r.boolean(t, "allow_unicode_names")
+		c.Validate.Profile, _ = r.str(t, "profile")
 	}
 	if t := r.table(root, "git"); t != nil {
 		r.known(t, "[git]", "cli")
 		c.Git.CLI = r.choice(t, "cli", "auto", "always", "never")
 	}
 	return c
+}
+
+// CheckAgents returns manifest_invalid for each id in [install] agents that
+// lookup does not know; lookup also gives ids that may have been meant.
+func (m *Manifest) CheckAgents(lookup func(id string) (known bool, similar []string)) error {
+	var list diag.List
+	for i, id := range m.Install.Agents {
+		known, similar := lookup(id)
+		if known {
+			continue
+		}
+		e := diag.New(diag.ManifestInvalid, "no agent is called `%s`", diag.Escape(id))
+		if i < len(m.Install.AgentPlaces) {
+			e.At(m.File, m.Install.AgentPlaces[i].Line, m.Install.AgentPlaces[i].Column)
+		}
+		if len(similar) > 0 {
+			e.WithHint("did you mean %s?", strings.Join(similar, " or "))
+		}
+		list = append(list, e)
+	}
+	return list.Err()
 }
 
 func checkIgnored(code string) *diag.Error {
@@ -110,6 +134,7 @@ func (r *reader) install(t *value) Install {
 		"max_files", "max_bytes", "max_file_bytes")
 	return Install{
 		Agents:       r.strings(t, "agents", nil),
+		AgentPlaces:  r.places(t, "agents"),
 		Targets:      r.strings(t, "targets", checkTarget),
 		Link:         r.choice(t, "link", "copy", "hardlink", "symlink"),
 		Expose:       r.choice(t, "expose", "all", "direct"),

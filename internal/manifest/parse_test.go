@@ -54,6 +54,8 @@ office = "dir:/mnt/mirror"
 lab = "oci://registry.example/skills"
 [validate]
 ignore = ["body_long"]
+strict_spec = false
+profile = "agently"
 [git]
 cli = "never"
 `
@@ -77,11 +79,12 @@ func TestParse(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+	no := false
 	wantConfig := Config{
-		Install:    Install{Agents: []string{"claude-code", "codex"}, Targets: []string{"tools/skills"}, Link: "hardlink", MaxFiles: 20000},
+		Install:    Install{Agents: []string{"claude-code", "codex"}, AgentPlaces: []Place{{15, 11}, {15, 26}}, Targets: []string{"tools/skills"}, Link: "hardlink", MaxFiles: 20000},
 		Registries: []Named{{"acme", "https://skills.acme.example/index.json", 30, 1}},
 		Mirrors:    []Named{{"office", "dir:/mnt/mirror", 32, 1}, {"lab", "oci://registry.example/skills", 33, 1}},
-		Validate:   Validate{Ignore: []string{"body_long"}},
+		Validate:   Validate{Ignore: []string{"body_long"}, StrictSpec: &no, Profile: "agently"},
 		Git:        Git{CLI: "never"},
 	}
 	if diff := cmp.Diff(wantConfig, m.Config); diff != "" {
@@ -145,6 +148,18 @@ func TestMistakes(t *testing.T) {
 				t.Errorf("%v\n%s", err, diff)
 			}
 		})
+	}
+}
+
+func TestCheckAgents(t *testing.T) {
+	m, err := Parse("skills.toml", []byte("[install]\nagents = ['codex',\n  'claude']\n"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = m.CheckAgents(func(id string) (bool, []string) { return id == "codex", []string{"claude-code"} })
+	list := diag.All(err)
+	if len(list) != 1 || list[0].Line != 3 || list[0].Column != 3 || list[0].Code != diag.ManifestInvalid || list[0].Hint != "did you mean claude-code?" {
+		t.Errorf("%+v", list)
 	}
 }
 

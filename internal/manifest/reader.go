@@ -130,6 +130,34 @@ func (r *reader) strings(t *value, name string, check func(string) *diag.Error) 
 	return list
 }
 
+// places returns where the elements of an array of strings stand.
+func (r *reader) places(t *value, name string) []Place {
+	f := t.field(name)
+	if f == nil {
+		return nil
+	}
+	var list []Place
+	for _, item := range f.val.items {
+		line, column := place(r.data, item.start)
+		list = append(list, Place{line, column})
+	}
+	return list
+}
+
+// boolean returns a boolean, nil if there is none.
+func (r *reader) boolean(t *value, name string) *bool {
+	f := t.field(name)
+	if f == nil {
+		return nil
+	}
+	if f.val.kind != kindBool {
+		r.wrong(f, "true or false")
+		return nil
+	}
+	yes := f.val.text == "true"
+	return &yes
+}
+
 // size returns a whole number from 1.
 func (r *reader) size(t *value, name string) int64 {
 	f := t.field(name)
