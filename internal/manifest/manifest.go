@@ -76,10 +76,10 @@ type Install struct {
 	Agents, Targets []string
 	// AgentPlaces are the places of Agents in their file.
 	AgentPlaces []Place
-	Link            string // copy, hardlink or symlink
-	Expose          string // all or direct
-	Unmanaged       string // note or refuse
-	Validation      string // lenient or strict
+	Link        string // copy, hardlink or symlink
+	Expose      string // all or direct
+	Unmanaged   string // note or refuse
+	Validation  string // lenient or strict
 	// MaxFiles, MaxBytes and MaxFileBytes raise skill.DefaultLimits; 0 is not set.
 	MaxFiles, MaxBytes, MaxFileBytes int64
 }

@@ -81,7 +81,7 @@ func TestParse(t *testing.T) {
 	}
 	no := false
 	wantConfig := Config{
-		Install:    Install{Agents: []string{"claude-code", "codex"}, AgentPlaces: []Place{{15, 11}, {15, 26}}, Targets: []string{"tools/skills"}, Link: "hardlink", MaxFiles: 20000},
+		Install:    Install{Agents: []string{"claude-code", "codex"}, AgentPlaces: []Place{{16, 11}, {16, 26}}, Targets: []string{"tools/skills"}, Link: "hardlink", MaxFiles: 20000},
 		Registries: []Named{{"acme", "https://skills.acme.example/index.json", 30, 1}},
 		Mirrors:    []Named{{"office", "dir:/mnt/mirror", 32, 1}, {"lab", "oci://registry.example/skills", 33, 1}},
 		Validate:   Validate{Ignore: []string{"body_long"}, StrictSpec: &no, Profile: "agently"},
