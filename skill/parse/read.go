@@ -122,6 +122,10 @@ func (r *fieldReader) readStrict(data []byte) (document, bool) {
 		r.add(err)
 		return doc, false
 	}
+	if err := checkPrintable(doc); err != nil {
+		r.add(err)
+		return doc, false
+	}
 	root, err := decode(doc.front, doc.frontLine)
 	if err != nil {
 		r.add(err)

@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 	"unicode/utf8"
@@ -115,6 +116,23 @@ func yamlError(err error, front []byte, line int) *diag.Error {
 		out.Message = "a tab in the indentation; YAML takes blanks only"
 	}
 	return out
+}
+
+// checkPrintable refuses the control characters that YAML does (1.2.2, 5.1) and
+// the library lets pass: a stricter reader would not load the skill.
+func checkPrintable(doc document) *diag.Error {
+	for i := 0; i < len(doc.front); i++ {
+		if doc.front[i] != 0xc2 || i+1 == len(doc.front) {
+			continue // U+0080 to U+00BF begin so
+		}
+		if c := rune(doc.front[i+1]); c < 0xa0 && c != 0x85 {
+			before := doc.front[:i]
+			start := bytes.LastIndexByte(before, '\n') + 1
+			return diag.New(diag.YamlInvalid, "not YAML: the control character U+%04X", c).
+				At("", doc.frontLine+bytes.Count(before, []byte("\n")), 1+utf8.RuneCount(before[start:]))
+		}
+	}
+	return nil
 }
 
 // conflictLine returns the line of a merge conflict's first marker, 0 for none.
