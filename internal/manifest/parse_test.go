@@ -116,6 +116,7 @@ func TestMistakes(t *testing.T) {
 		{"range beside ref", "[skills]\na = { source = 'a/b', ref = 'x', version = '1' }\n", "2:23 requirement_syntax"},
 		{"path beside source", "[skills]\na = { source = 'a/b', path = 'x' }\n", "2:23 requirement_syntax"},
 		{"a path has no ref", "[skills]\na = './x ref:main'\n", "2:5 requirement_syntax"},
+		{"a path of one machine", "[skills]\na = '/srv/a'\nb = { path = 'C:\\x' }\n", "2:5 requirement_syntax\n3:5 requirement_syntax"},
 		{"version is a range alone", "[skills]\na = { version = '1 a/b' }\n", "2:18 requirement_syntax"},
 		{"password", "[skills]\na = 'https://u:p@host.example/x/y'\n[mirrors]\nm = 'https://u:p@host.example'\n", "2:5 requirement_syntax\n4:5 manifest_invalid"},
 		{"targets", "[install]\ntargets = ['../x', '/x', 'a/../b', '~/x', '.', 'C:\\x', 'ok/', 3]\n", "2:12 target_unsafe\n2:20 target_unsafe\n2:26 manifest_invalid\n2:36 target_unsafe\n2:43 manifest_invalid\n2:48 target_unsafe\n2:63 manifest_invalid"},

@@ -156,6 +156,10 @@ func (r *reader) sensible(req skill.Requirement, at int) {
 	if src.Kind() == skill.SourcePath && (req.Ref != "" || req.Digest != "") {
 		r.fault(diag.RequirementSyntax, at, "a path skill has neither ref nor digest: it is the directory as it stands")
 	}
+	if p := src.Path(); strings.HasPrefix(p, "/") || len(p) > 1 && p[1] == ':' {
+		r.fault(diag.RequirementSyntax, at, "the path `%s` is that of one machine", diag.Escape(p)).
+			WithHint("write it relative to %s, such as ./skills/name", FileName)
+	}
 	if _, password := src.Credentials(); password != "" {
 		r.fault(diag.RequirementSyntax, at, "the source holds a password").
 			WithHint("use a credential helper, netrc or ssh; nothing secret belongs into this file")
