@@ -21,6 +21,9 @@ import (
 //go:embed sigstore-root.json
 var embeddedRoot []byte
 
+// embeddedAsOf is when embeddedRoot was the current one.
+var embeddedAsOf = time.Date(2026, 8, 1, 0, 0, 0, 0, time.UTC)
+
 // staleAfter is the age of a root after which a missing log or authority is most
 // likely just newer: the public-good root has changed about once a year.
 const staleAfter = 365 * 24 * time.Hour
@@ -30,9 +33,10 @@ type RootInfo struct {
 	// Origin is "embedded" or the file's name.
 	Origin string       `json:"origin"`
 	Digest skill.Digest `json:"digest"`
-	// Newest is the start of the newest log, CA or timestamp authority in it: the
-	// root is no older than that. It has no date of its own.
-	Newest time.Time `json:"newest"`
+	// AsOf is when the root is known to have been current: for the embedded one the
+	// day it was taken, else the start of the newest log, CA or timestamp authority
+	// in it, since the format has no date.
+	AsOf time.Time `json:"asOf"`
 	// Logs, CAs and Stamps count transparency logs, Fulcio authorities and
 	// timestamp authorities.
 	Logs   int `json:"logs"`
@@ -40,14 +44,16 @@ type RootInfo struct {
 	Stamps int `json:"timestampAuthorities"`
 }
 
-// Age says how old the root's newest entry is, in words.
+// Age says how old the root is, in words.
 func (r RootInfo) Age(now time.Time) string {
-	return fmt.Sprintf("newest entry of %s, %d days ago", r.Newest.UTC().Format(time.DateOnly), int(now.Sub(r.Newest).Hours()/24))
+	return fmt.Sprintf("as of %s, %d days ago", r.AsOf.UTC().Format(time.DateOnly), int(now.Sub(r.AsOf).Hours()/24))
 }
 
-// Stale reports whether the root's newest entry is so old that the Sigstore it
-// describes has probably moved on.
-func (r RootInfo) Stale(now time.Time) bool { return now.Sub(r.Newest) > staleAfter }
+// Stale reports whether the root is so old that the Sigstore it describes has
+// probably moved on.
+func (r RootInfo) Stale(now time.Time) bool { return now.Sub(r.AsOf) > staleAfter }
+
+const originEmbedded = "embedded"
 
 // trustedRoot is what keyless signatures are judged against.
 type trustedRoot struct {
@@ -67,7 +73,7 @@ func newRootFile(origin string, data []byte) *rootFile {
 }
 
 // embedded is the root that is part of the program.
-var embedded = sync.OnceValue(func() *rootFile { return newRootFile("embedded", embeddedRoot) })
+var embedded = sync.OnceValue(func() *rootFile { return newRootFile(originEmbedded, embeddedRoot) })
 
 // parseRoot reads a trusted_root.json.
 func parseRoot(origin string, data []byte) (tr *trustedRoot, err error) {
@@ -103,9 +109,12 @@ func newTrustedRoot(origin string, data []byte, m root.TrustedMaterial) *trusted
 		Logs: len(m.RekorLogs()), CAs: len(m.FulcioCertificateAuthorities()), Stamps: len(m.TimestampingAuthorities()),
 	}}
 	newer := func(t time.Time) {
-		if t.After(r.info.Newest) {
-			r.info.Newest = t
+		if t.After(r.info.AsOf) {
+			r.info.AsOf = t
 		}
+	}
+	if origin == originEmbedded {
+		newer(embeddedAsOf)
 	}
 	for _, log := range m.RekorLogs() {
 		newer(log.ValidityPeriodStart)

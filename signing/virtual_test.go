@@ -101,6 +101,7 @@ type workflow struct {
 	noSCT, noLog, noStamp, noProof bool
 	signedAt                       time.Duration // after the certificate's start
 	payloadType                    string
+	also                           string // a second name in the certificate
 }
 
 // release is the signer that the tests' rules expect.
@@ -187,6 +188,9 @@ func (v *virtual) certify(t testing.TB, w workflow, pub *ecdsa.PublicKey) *x509.
 		template.URIs = []*url.URL{uri}
 	} else {
 		template.EmailAddresses = []string{w.identity}
+	}
+	if w.also != "" {
+		template.EmailAddresses = append(template.EmailAddresses, w.also)
 	}
 	for _, e := range []struct {
 		oid   asn1.ObjectIdentifier

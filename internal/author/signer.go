@@ -99,7 +99,7 @@ func (s *Skill) name(err error) error {
 	for _, e := range diag.All(err) {
 		e.Message = "`" + s.Name + "`: " + e.Message
 		if e.File == "" {
-			e.File = s.Label
+			e.At(s.Label, 0, 0) // a line there is one of the rule that Check made
 		}
 	}
 	return err

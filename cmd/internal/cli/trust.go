@@ -218,7 +218,7 @@ func newTrustStatusCmd(app *App) *cobra.Command {
 						return r, err
 					}
 					if info.Stale(now) {
-						app.report(diag.Note(diag.TrustRootStale, "the trusted root (%s) has no entry newer than %s; a signature by a newer log or authority would not verify", info.Origin, info.Age(now)).
+						app.report(diag.Note(diag.TrustRootStale, "the trusted root (%s) is %s; a signature by a newer log or authority would not verify", info.Origin, info.Age(now)).
 							WithHint("the public-good Sigstore changes rarely: this is harmless until such a signature turns up"))
 					}
 					r.Roots = append(r.Roots, trustRoots{info, info.Age(now)})
