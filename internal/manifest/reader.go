@@ -1,8 +1,8 @@
 package manifest
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/skillpm/skillpm/internal/diag"
@@ -168,9 +168,8 @@ func (r *reader) size(t *value, name string) int64 {
 		r.wrong(f, "an integer")
 		return 0
 	}
-	var n int64
-	digits := strings.ReplaceAll(f.val.text, "_", "")
-	if _, err := fmt.Sscan(digits, &n); err != nil || n < 1 {
+	n, err := strconv.ParseInt(f.val.text, 0, 64) // base 0 reads TOML's underscores and prefixes
+	if err != nil || n < 1 {
 		r.invalid(f.val.start, "`%s` must be a whole number from 1, found %s", name, f.val.text)
 		return 0
 	}

@@ -62,30 +62,28 @@ func (r *reader) inside(v *value, offset int) int {
 	if raw[0] == '\'' {
 		return v.start + min(at+offset, len(raw))
 	}
-	for ; offset > 0 && at < len(raw); offset-- {
-		width, value := 1, 1
-		if raw[at] == '\\' && at+1 < len(raw) {
-			width, value = escapeWidth(raw[at:])
-		}
-		at += width
-		offset -= value - 1
+	for i := 0; i < offset && at < len(raw); i++ {
+		at += escapeWidth(raw[at:])
 	}
 	return v.start + min(at, len(raw))
 }
 
-// escapeWidth returns how many bytes an escape takes in the file and in the
-// value. A code point beyond ASCII may take up to four in the value; places are
-// for people, so the common case is enough.
-func escapeWidth(raw string) (width, value int) {
-	switch raw[1] {
-	case 'u':
-		return min(6, len(raw)), 1
-	case 'U':
-		return min(10, len(raw)), 1
-	case 'x':
-		return min(4, len(raw)), 1
+// escapeWidth returns how many bytes the next byte of a value takes in the file.
+// An escaped code point beyond ASCII takes several bytes in the value too; places
+// are for people, so the common case is enough.
+func escapeWidth(raw string) int {
+	if raw[0] != '\\' || len(raw) < 2 {
+		return 1
 	}
-	return 2, 1
+	switch raw[1] {
+	case 'x':
+		return min(4, len(raw))
+	case 'u':
+		return min(6, len(raw))
+	case 'U':
+		return min(10, len(raw))
+	}
+	return 2
 }
 
 // fields reads the table form.

@@ -247,8 +247,8 @@ func tree(list []statement) *value {
 // as a key defined twice.
 func checkTOML(data []byte) *syntaxFault {
 	text := bytes.TrimPrefix(data, bom)
-	var any map[string]any
-	err := toml.Unmarshal(text, &any)
+	var whole map[string]any
+	err := toml.Unmarshal(text, &whole)
 	if err == nil {
 		return nil
 	}
