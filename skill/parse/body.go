@@ -41,33 +41,45 @@ func (r *skillChecker) bodyRules(doc document, data []byte) {
 		r.note(diag.FileLarge, Position{}, "the file has %d bytes; one loader refuses more than %d", len(data), largeFile)
 	}
 	r.hiddenText(data)
-	refs := scanBody(string(data[doc.bodyAt:]), doc.bodyLine)
-	r.references(refs)
-	r.refs = refs
+	r.references(string(data[doc.bodyAt:]), doc.bodyLine)
 }
 
-// references notes links that lead nowhere or outside.
-func (r *skillChecker) references(refs []reference) {
+// references judges every place in the body that names a file, and keeps the
+// skills that it names for later.
+func (r *skillChecker) references(body string, line int) {
 	seen := map[string]bool{}
-	for _, ref := range refs {
+	scanBody(body, line, func(ref reference) {
+		if name := mentionedSkill(ref); name != "" && !seen["skill "+name] {
+			seen["skill "+name] = true
+			r.mentioned = append(r.mentioned, mention{name, ref.at})
+		}
 		if ref.code {
 			r.codeReference(ref, seen)
-			continue
+			return
 		}
-		target := localPath(ref.target)
-		if target == "" || seen[target] {
-			continue
+		if target := localPath(ref.target); target != "" && !seen[target] {
+			seen[target] = true
+			r.linkReference(target, ref.at)
 		}
-		seen[target] = true
-		clean := path.Clean(target)
-		switch {
-		case path.IsAbs(target) || strings.HasPrefix(target, "~"):
-			r.note(diag.ReferenceEscapes, ref.at, "the link to `%s` is absolute, so it leads out of the skill", target)
-		case clean == ".." || strings.HasPrefix(clean, "../"):
-			r.note(diag.ReferenceEscapes, ref.at, "the link to `%s` leads out of the skill; it breaks when the skill is installed alone", target)
-		case !r.exists(clean):
-			r.note(diag.ReferenceMissing, ref.at, "the link to `%s` leads to nothing", target)
-		}
+	})
+}
+
+// mention is a skill that the body may mean.
+type mention struct {
+	name string
+	at   Position
+}
+
+// linkReference notes a link that leads nowhere or outside.
+func (r *skillChecker) linkReference(target string, at Position) {
+	clean := path.Clean(target)
+	switch {
+	case path.IsAbs(target) || strings.HasPrefix(target, "~"):
+		r.note(diag.ReferenceEscapes, at, "the link to `%s` is absolute, so it leads out of the skill", target)
+	case clean == ".." || strings.HasPrefix(clean, "../"):
+		r.note(diag.ReferenceEscapes, at, "the link to `%s` leads out of the skill; it breaks when the skill is installed alone", target)
+	case !r.exists(clean):
+		r.note(diag.ReferenceMissing, at, "the link to `%s` leads to nothing", target)
 	}
 }
 

@@ -28,16 +28,16 @@ type skillChecker struct {
 	fault   *diag.Error   // why the directory cannot be looked at
 	entries []fs.DirEntry // of dir, if it was listed
 
-	fileName string // the skill file's spelling, "" if there is none
-	tree     *tree
-	root     *os.Root
-	rootErr  error
-	badLinks []string
-	refs     []reference
-	data     []byte
-	doc      document
-	readable bool // the frontmatter could be read
-	training *Training
+	fileName  string // the skill file's spelling, "" if there is none
+	tree      *tree
+	root      *os.Root
+	rootErr   error
+	badLinks  []string
+	mentioned []mention
+	data      []byte
+	doc       document
+	readable  bool // the frontmatter could be read
+	training  *Training
 }
 
 // check judges the skill completely. The error is only ctx's.

@@ -202,17 +202,12 @@ func (l *linker) mentions(s *skillChecker) {
 	}
 	var names []string
 	var at Position
-	for _, ref := range s.refs {
-		name := mentionedSkill(ref)
-		if name == "" || declared[name] {
+	for _, m := range s.mentioned {
+		if declared[m.name] || !l.beside(s, m.name) {
 			continue
 		}
-		if !l.beside(s, name) {
-			continue
-		}
-		declared[name] = true
-		if names = append(names, name); len(names) == 1 {
-			at = ref.at
+		if names = append(names, m.name); len(names) == 1 {
+			at = m.at
 		}
 	}
 	if len(names) > 0 {

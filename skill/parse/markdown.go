@@ -12,11 +12,10 @@ type reference struct {
 	code   bool // an inline code span, not a link
 }
 
-// scanBody finds the links and the inline code spans of Markdown text, outside
-// fenced code and comments. line is the line of its first byte. It is not a
-// Markdown parser: it finds what a reader would follow.
-func scanBody(text string, line int) []reference {
-	var refs []reference
+// scanBody calls visit for the links and the inline code spans of Markdown text,
+// outside fenced code and comments. line is the line of its first byte. It is
+// not a Markdown parser: it finds what a reader would follow.
+func scanBody(text string, line int, visit func(reference)) {
 	fence := ""
 	comment := false
 	for ; text != ""; line++ {
@@ -47,9 +46,8 @@ func scanBody(text string, line int) []reference {
 			comment = !strings.Contains(l, "-->")
 			continue
 		}
-		refs = scanLine(refs, l, line)
+		scanLine(l, line, visit)
 	}
-	return refs
 }
 
 // hasMark reports whether a line can hold anything that scanBody looks for; most
@@ -78,10 +76,11 @@ func closesFence(l, fence string) bool {
 	return len(l) >= len(fence) && strings.Trim(l, fence[:1]) == ""
 }
 
-// scanLine appends the references of one line.
-func scanLine(refs []reference, l string, line int) []reference {
+// scanLine visits the references of one line.
+func scanLine(l string, line int, visit func(reference)) {
 	if target, ok := linkDefinition(l); ok {
-		return append(refs, reference{target: target, at: Position{line, 1}})
+		visit(reference{target: target, at: Position{line, 1}})
+		return
 	}
 	for i := 0; i < len(l); {
 		switch {
@@ -95,19 +94,18 @@ func scanLine(refs []reference, l string, line int) []reference {
 				continue
 			}
 			span := strings.TrimSpace(l[i+n : i+n+end])
-			refs = append(refs, reference{target: span, at: columnAt(l, i+n, line), code: true})
+			visit(reference{target: span, at: columnAt(l, i+n, line), code: true})
 			i += n + end + n
 		case strings.HasPrefix(l[i:], "]("):
 			target, length := linkTarget(l[i+2:])
 			if target != "" {
-				refs = append(refs, reference{target: target, at: columnAt(l, i+2, line)})
+				visit(reference{target: target, at: columnAt(l, i+2, line)})
 			}
 			i += 2 + length
 		default:
 			i++
 		}
 	}
-	return refs
 }
 
 func columnAt(l string, offset, line int) Position {
