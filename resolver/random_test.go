@@ -28,11 +28,7 @@ func TestRandomProblems(t *testing.T) {
 	if n == "" {
 		n = "2000"
 	}
-	old := flag.Lookup("rapid.checks").Value.String()
-	if err := flag.Set("rapid.checks", n); err != nil {
-		t.Fatal(err)
-	}
-	defer flag.Set("rapid.checks", old)
+	setChecks(t, n)
 	seen := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		in, w := drawProblem(t)
@@ -44,6 +40,17 @@ func TestRandomProblems(t *testing.T) {
 			t.Errorf("no problem ended in %s; the generator has become too narrow", kind)
 		}
 	}
+}
+
+// setChecks tells rapid how many examples this test draws.
+func setChecks(t *testing.T, n string) {
+	t.Helper()
+	checks := flag.Lookup("rapid.checks").Value
+	old := checks.String()
+	if err := checks.Set(n); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { checks.Set(old) })
 }
 
 func checkProblem(t *rapid.T, in resolver.Input, w *world) string {

@@ -147,6 +147,9 @@ func (c comparison) allows(v skill.Version) bool {
 	case "<=":
 		return order <= 0
 	case "~":
+		if c.v == [3]uint64{} {
+			return true // Masterminds: ~0.0.0 accepts everything
+		}
 		return order >= 0 && v.Major() == c.v[0] && v.Minor() == c.v[1]
 	}
 	// The caret fixes the first number that is not zero.
