@@ -34,7 +34,14 @@ type RetryOptions struct {
 // server's own wish or a delay that doubles. The error of the last attempt is
 // returned without the *Temporary around it. A repeated Blobs asks only for what
 // has not been visited yet.
-func NewRetry(src Source, opt RetryOptions) Source {
+func NewRetry(src Source, opt RetryOptions) Source { return &retry{src, opt.withDefaults()} }
+
+// Retry calls f as a Source of NewRetry calls its methods.
+func Retry(ctx context.Context, opt RetryOptions, f func() error) error {
+	return (&retry{opt: opt.withDefaults()}).do(ctx, f)
+}
+
+func (opt RetryOptions) withDefaults() RetryOptions {
 	if opt.Attempts == 0 {
 		opt.Attempts = 4
 	}
@@ -47,7 +54,7 @@ func NewRetry(src Source, opt RetryOptions) Source {
 	if opt.Wait == nil {
 		opt.Wait = wait
 	}
-	return &retry{src, opt}
+	return opt
 }
 
 func wait(ctx context.Context, d time.Duration) error {

@@ -242,18 +242,17 @@ func (f *folder) sweepTemporary() error {
 	if err := os.RemoveAll(filepath.Join(f.path, "ingest")); err != nil {
 		return err
 	}
-	for _, pattern := range []string{tmpPrefix + "*", "??/" + tmpPrefix + "*", "push-*" + journalLock} {
-		names, err := filepath.Glob(f.private(pattern))
+	base := f.private(".")
+	return filepath.WalkDir(base, func(name string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		for _, name := range names {
-			if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
+		stale := strings.HasPrefix(e.Name(), tmpPrefix) || strings.HasPrefix(e.Name(), pushPrefix)
+		if e.IsDir() || !stale {
+			return nil
 		}
-	}
-	return nil
+		return os.Remove(name)
+	})
 }
 
 func compareRefs(a, b Ref) int { return strings.Compare(a.Tag(), b.Tag()) }

@@ -225,3 +225,21 @@ func mustParse(t *testing.T, name string, v any) {
 		t.Fatal(err)
 	}
 }
+
+// An index.json that cannot be read any more is made anew from the descriptor
+// files by the next push; the folder's name may hold what globs would expand.
+func TestIndexIsRebuilt(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "m [1] *")
+	list := samples(t, 5)
+	push(t, open(t, "dir:"+dir, oci.Options{Write: true}), items(list[:4]), oci.RunOptions{})
+	index := filepath.Join(dir, "index.json")
+	b, err := os.ReadFile(index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(index, b[:len(b)/2], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	push(t, open(t, "dir:"+dir, oci.Options{Write: true}), items(list), oci.RunOptions{})
+	checkIndex(t, dir, len(list))
+}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,6 +32,7 @@ import (
 const (
 	lockName      = "lock"
 	indexLockName = "index.lock"
+	pushPrefix    = "push-"
 	journalExt    = ".journal"
 	journalLock   = ".lock"
 )
@@ -61,7 +63,7 @@ func (f *folder) begin(ctx context.Context) error {
 		return err
 	}
 	s := &session{shared: shared}
-	if err := s.start(f.private("push-*" + journalLock)); err != nil {
+	if err := s.start(f.private(pushPrefix+"*"+journalLock)); err != nil {
 		s.end()
 		return err
 	}
@@ -165,12 +167,15 @@ func (f *folder) close() error {
 
 // recover takes in the journals of runs that died.
 func (f *folder) recover(ctx context.Context) error {
-	names, err := filepath.Glob(f.private("push-*" + journalExt))
+	entries, err := os.ReadDir(f.private("."))
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
-		if err := f.recoverJournal(ctx, name); err != nil {
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), journalExt) {
+			continue
+		}
+		if err := f.recoverJournal(ctx, f.private(e.Name())); err != nil {
 			return err
 		}
 	}
@@ -307,7 +312,32 @@ func (f *folder) updateIndex(ctx context.Context, find func() (change, error)) e
 	if errors.Is(err, errForeignIndex) {
 		err = f.rewriteIndex(chg, mergeAny)
 	}
+	if isDamage(err) {
+		return f.rebuildIndex(ctx, chg)
+	}
 	return err
+}
+
+// rebuildIndex makes an index.json that cannot be read anew, from the
+// descriptor files. Rows of other tools are lost with it; their blobs stay.
+func (f *folder) rebuildIndex(ctx context.Context, chg change) error {
+	all := map[string]string{}
+	err := f.walkDescriptors(ctx, func(ref Ref, d ocispec.Descriptor) error {
+		if chg.drop != nil && chg.drop(ref.Tag()) {
+			return nil
+		}
+		d.Data = nil
+		line, err := json.Marshal(d)
+		all[ref.Tag()] = string(line)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	maps.Copy(all, chg.add)
+	return f.rewriteIndex(change{add: all}, func(w io.Writer, _ io.Reader, chg change) error {
+		return newIndexWriter(w, indexHead, chg).end()
+	})
 }
 
 func (f *folder) rewriteIndex(chg change, merge func(io.Writer, io.Reader, change) error) (err error) {
