@@ -97,11 +97,11 @@ func changeRow(s *ui.Streams, k project.SkillChange) string {
 // summary is the last line: counts and where the skills are.
 func (c changeResult) summary() string {
 	counts := map[project.Action]int{}
-	placed := 0
+	restored := 0
 	for _, k := range c.Skills {
 		counts[k.Action]++
-		if k.Disk == string(install.Create) || k.Disk == string(install.Replace) {
-			placed++
+		if k.Action == project.Kept && (k.Disk == string(install.Create) || k.Disk == string(install.Replace)) {
+			restored++
 		}
 	}
 	total := len(c.Skills) - counts[project.Removed]
@@ -122,8 +122,8 @@ func (c changeResult) summary() string {
 	case c.UpToDate:
 		return fmt.Sprintf("up to date: %s in %s", plural(total, "skill"), where)
 	}
-	if placed > 0 {
-		parts = append(parts, fmt.Sprintf("%d placed", placed))
+	if restored > 0 {
+		parts = append(parts, fmt.Sprintf("%d put in place", restored))
 	}
 	return fmt.Sprintf("installed: %s in %s (%s)", plural(total, "skill"), where, orNothing(parts))
 }

@@ -1,0 +1,3 @@
+package main
+
+func (t *tour) signatures() error { return nil }
