@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Root is a directory that paths cannot leave: os.Root with hooks and fakes.
@@ -15,13 +16,22 @@ import (
 type Root struct {
 	disk *FS
 	root *os.Root
+
+	self     sync.Once
+	selfFile *os.File // the directory itself, opened by linkFrom
+	selfErr  error
 }
 
 // Name returns the directory as it was opened.
 func (r *Root) Name() string { return r.root.Name() }
 
 // Close closes the directory. Files opened through it stay open.
-func (r *Root) Close() error { return r.root.Close() }
+func (r *Root) Close() error {
+	if r.selfFile != nil {
+		r.selfFile.Close()
+	}
+	return r.root.Close()
+}
 
 // abs returns p for messages and hooks.
 func (r *Root) abs(p string) string { return filepath.Join(r.root.Name(), filepath.FromSlash(p)) }

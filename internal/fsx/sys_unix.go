@@ -23,11 +23,19 @@ func syncDir(f *os.File) error {
 // linkFrom links relative to the open parent, so that the new name cannot leave
 // the root whatever links appear meanwhile.
 func (r *Root) linkFrom(old, p string) error {
-	parent, err := r.root.Open(path.Dir(p))
-	if err != nil {
-		return err
+	if dir := path.Dir(p); dir != "." {
+		parent, err := r.root.Open(dir)
+		if err != nil {
+			return err
+		}
+		defer parent.Close()
+		return unix.Linkat(unix.AT_FDCWD, old, int(parent.Fd()), path.Base(p), 0)
 	}
-	defer parent.Close()
+	r.self.Do(func() { r.selfFile, r.selfErr = r.root.Open(".") })
+	if r.selfErr != nil {
+		return r.selfErr
+	}
+	parent := r.selfFile
 	return unix.Linkat(unix.AT_FDCWD, old, int(parent.Fd()), path.Base(p), 0)
 }
 

@@ -13,6 +13,10 @@ import (
 type directory struct {
 	root *fsx.Root
 	made map[string]bool
+	// last is the directory that the last file went to, kept open: files come in
+	// the order of their paths, so the next one mostly goes there too.
+	last    *fsx.Root
+	lastDir string
 }
 
 func (g *staging) directory(p string) (*directory, error) {
@@ -23,15 +27,44 @@ func (g *staging) directory(p string) (*directory, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &directory{root, map[string]bool{".": true}}, nil
+	return &directory{root: root, made: map[string]bool{".": true}}, nil
 }
 
-func (d *directory) parent(p string) error {
+func (d *directory) close() {
+	if d.last != nil {
+		d.last.Close()
+	}
+	d.root.Close()
+}
+
+// parent returns the open directory of the file p, made where needed.
+func (d *directory) parent(p string) (*fsx.Root, error) {
 	dir := path.Dir(p)
+	if dir == "." {
+		return d.root, nil
+	}
+	if d.last != nil && d.lastDir == dir {
+		return d.last, nil
+	}
+	if err := d.mkdir(dir); err != nil {
+		return nil, err
+	}
+	next, err := d.root.Sub(dir)
+	if err != nil {
+		return nil, err
+	}
+	if d.last != nil {
+		d.last.Close()
+	}
+	d.last, d.lastDir = next, dir
+	return next, nil
+}
+
+func (d *directory) mkdir(dir string) error {
 	if d.made[dir] {
 		return nil
 	}
-	if err := d.parent(dir); err != nil {
+	if err := d.mkdir(path.Dir(dir)); err != nil {
 		return err
 	}
 	d.made[dir] = true
@@ -43,14 +76,15 @@ func (d *directory) parent(p string) error {
 // that were verified are the bytes that were installed.
 func (d *directory) copy(in io.Reader, want skill.File) (skill.File, error) {
 	got := skill.File{Path: want.Path, Exec: want.Exec}
-	if err := d.parent(want.Path); err != nil {
+	parent, err := d.parent(want.Path)
+	if err != nil {
 		return got, err
 	}
 	perm := os.FileMode(0o644)
 	if want.Exec {
 		perm = 0o755
 	}
-	out, err := d.root.Create(want.Path, perm)
+	out, err := parent.Create(path.Base(want.Path), perm)
 	if err != nil {
 		return got, err
 	}
@@ -67,9 +101,11 @@ func (d *directory) copy(in io.Reader, want skill.File) (skill.File, error) {
 	return got, closed
 }
 
+// link makes p a hard link to the file at the absolute path old.
 func (d *directory) link(old, p string) error {
-	if err := d.parent(p); err != nil {
+	parent, err := d.parent(p)
+	if err != nil {
 		return err
 	}
-	return d.root.LinkFrom(old, p)
+	return parent.LinkFrom(old, path.Base(p))
 }

@@ -145,7 +145,7 @@ func (g *staging) stageTree(ctx context.Context, a *Action, n int) error {
 	if err != nil {
 		return err
 	}
-	defer out.root.Close()
+	defer out.close()
 	intact, err := g.copyTree(ctx, a, out, tree)
 	if err != nil {
 		return err
@@ -249,7 +249,7 @@ func (g *staging) stageSource(ctx context.Context, a *Action, n int) error {
 	if err != nil {
 		return err
 	}
-	defer out.root.Close()
+	defer out.close()
 	var files []skill.File
 	for _, e := range entries {
 		if err := ctx.Err(); err != nil {
