@@ -116,11 +116,7 @@ func SARIF(version string, list diag.List) ([]byte, error) {
 	index := map[diag.Code]int{}
 	for _, code := range codes(list) {
 		index[code] = len(rules)
-		text := strings.ReplaceAll(string(code), "_", " ")
-		if info, ok := diag.Lookup(code); ok && info.Meaning != "" {
-			text = info.Meaning
-		}
-		rules = append(rules, sarifRule{ID: string(code), Short: sarifText{text}})
+		rules = append(rules, sarifRule{ID: string(code), Short: sarifText{strings.ReplaceAll(string(code), "_", " ")}})
 	}
 	results := []sarifResult{}
 	for _, e := range list {
