@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/resolver"
 	"github.com/skillpm/skillpm/skill"
 )
@@ -260,5 +259,3 @@ func (c scenario) edges(deps []caseDep) []resolver.Edge {
 	}
 	return list
 }
-
-var _ = diag.Internal

@@ -161,3 +161,42 @@ func (s *session) solvedBy(o Override) (bool, error) {
 	path, _ := t.graphOf(r).firstCycle(in.RootName)
 	return path == nil, nil
 }
+
+// firstCycle walks depth first, edges by name, and returns the path to the first
+// edge that leads back onto the path, and where the circle begins; nil if there
+// is none. root is the root's own name, or "".
+func (g Graph) firstCycle(root skill.Key) (Path, int) {
+	on := map[skill.Key]int{}
+	done := map[skill.Key]bool{}
+	path := Path{g.rootStep()}
+	if root != "" {
+		path[0].Name = string(root)
+		on[root] = 0
+	}
+	var walk func(edges []Edge) (Path, int)
+	walk = func(edges []Edge) (Path, int) {
+		for _, e := range sortedEdges(edges) {
+			here := len(path) - 1
+			path[here].Requires, path[here].Chain = e.text(), e.Chain
+			if at, ok := on[e.Name]; ok {
+				end := path[at]
+				end.Requires, end.Chain = "", false
+				return append(slices.Clone(path), end), at
+			}
+			n, ok := g.Nodes[e.Name]
+			if !ok || done[e.Name] {
+				continue
+			}
+			on[e.Name] = len(path)
+			path = append(path, g.step(e.Name))
+			if p, at := walk(n.Edges); p != nil {
+				return p, at
+			}
+			path = path[:len(path)-1]
+			delete(on, e.Name)
+			done[e.Name] = true
+		}
+		return nil, 0
+	}
+	return walk(g.Root)
+}

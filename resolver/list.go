@@ -63,104 +63,134 @@ func rank(a, b Candidate) int {
 		strings.Compare(a.Version.String(), b.Version.String()))
 }
 
-// buildList makes the list of name from its places, or reports what is not
-// loaded through missing and returns nil.
-func (s *session) buildList(name skill.Key, places []place, fixed bool) *list {
-	lock := s.locked[name]
-	if fixed {
-		return &list{name: name, cands: []Candidate{lock.Candidate}, locked: 0, local: -1}
-	}
-	l := &list{name: name, locked: -1, local: -1}
-	ok := true
-	type named struct {
-		place place
-		c     Candidate
-	}
-	var refs []named
-	var blocked []Candidate
-	var repositories []string
-	for _, p := range places {
+// heldList is the list of a name that is held at its locked candidate.
+func (s *session) heldList(name skill.Key) *list {
+	return &list{name: name, cands: []Candidate{s.locked[name].Candidate}, locked: 0, local: -1}
+}
+
+// buildList makes the list of name from its places, or notes what is not loaded
+// and returns nil.
+func (s *session) buildList(name skill.Key) *list {
+	b := listBuilder{session: s, list: &list{name: name, locked: -1, local: -1}, lock: s.locked[name]}
+	for _, p := range s.places[name] {
 		if p.ref != "" {
-			if lock.isAt(p.source, p.ref) {
-				refs = append(refs, named{p, lock.Candidate})
-				continue
-			}
-			c, state := s.u.At(name, p.source, p.ref)
-			switch state {
-			case NotLoaded:
-				s.need.At = append(s.need.At, Wanted{Name: name, Source: p.source, Ref: p.ref})
-				ok = false
-			case NotApproved:
-				v := s.u.Versions(name, p.source)
-				blocked = append(blocked, Candidate{Name: name, Source: p.source})
-				repositories = append(repositories, cmp.Or(v.Repository, p.source))
-			case Unavailable:
-				l.unavailable = true
-			case Loaded:
-				if c.Name != "" {
-					refs = append(refs, named{p, c})
-					l.cands = append(l.cands, c)
-				} else if l.notFound == "" {
-					l.notFound = "there is no `" + p.ref + "` in " + p.source
-				}
-			}
-			continue
-		}
-		v := s.u.Versions(name, p.source)
-		switch v.State {
-		case NotLoaded:
-			s.need.Versions = append(s.need.Versions, Wanted{Name: name, Source: p.source})
-			ok = false
-		case NotApproved:
-			blocked = append(blocked, Candidate{Name: name, Source: p.source})
-			repositories = append(repositories, cmp.Or(v.Repository, p.source))
-		case Unavailable:
-			l.unavailable = true
-		case Loaded:
-			if l.cands == nil {
-				l.cands = v.List[:len(v.List):len(v.List)] // the Universe's own: any change copies
-			} else {
-				l.cands = append(l.cands, v.List...)
-			}
-			l.untagged = l.untagged || v.Untagged
-			if l.notFound == "" {
-				l.notFound = v.NotFound
-			}
+			b.addRef(p)
+		} else {
+			b.addVersions(p)
 		}
 	}
-	if !ok {
+	if b.missing {
 		return nil
 	}
-	if lock != nil {
-		l.cands = slices.DeleteFunc(slices.Clone(l.cands), func(c Candidate) bool { return sameCandidate(c, lock.Candidate) })
-		l.cands = append(l.cands, lock.Candidate)
+	b.order()
+	b.index()
+	s.markUnusable(b.list)
+	return b.list
+}
+
+// listBuilder gathers what the places of a name hold.
+type listBuilder struct {
+	*session
+	*list
+	lock         *Locked
+	refs         []refCandidate
+	placeholders []Candidate // for sources that need consent
+	repositories []string    // of placeholders
+	missing      bool
+}
+
+type refCandidate struct {
+	place place
+	c     Candidate
+}
+
+func (b *listBuilder) addRef(p place) {
+	if b.lock.isAt(p.source, p.ref) {
+		b.refs = append(b.refs, refCandidate{p, b.lock.Candidate})
+		return
 	}
-	if !inOrder(l.cands) {
-		l.cands = slices.Clone(l.cands)
-		slices.SortFunc(l.cands, rank)
-		l.cands = slices.CompactFunc(l.cands, sameCandidate)
-	}
-	if len(blocked) > 0 {
-		l.blocked = append(make([]string, len(l.cands)), repositories...)
-		l.cands = append(l.cands[:len(l.cands):len(l.cands)], blocked...)
-	}
-	for i := range l.cands {
-		c := &l.cands[i]
-		if lock != nil && l.locked < 0 && sameCandidate(*c, lock.Candidate) {
-			l.locked = i
+	c, state := b.u.At(b.name, p.source, p.ref)
+	switch state {
+	case NotLoaded:
+		b.need.At = append(b.need.At, Wanted{Name: b.name, Source: p.source, Ref: p.ref})
+		b.missing = true
+	case NotApproved:
+		b.addPlaceholder(p, b.u.Versions(b.name, p.source).Repository)
+	case Unavailable:
+		b.unavailable = true
+	case Loaded:
+		switch {
+		case c.Name != "":
+			b.refs = append(b.refs, refCandidate{p, c})
+			b.cands = append(b.cands, c)
+		case b.notFound == "":
+			b.notFound = "there is no `" + p.ref + "` in " + p.source
 		}
-		if c.Local && l.local < 0 {
-			l.local = i
+	}
+}
+
+func (b *listBuilder) addVersions(p place) {
+	v := b.u.Versions(b.name, p.source)
+	switch v.State {
+	case NotLoaded:
+		b.need.Versions = append(b.need.Versions, Wanted{Name: b.name, Source: p.source})
+		b.missing = true
+	case NotApproved:
+		b.addPlaceholder(p, v.Repository)
+	case Unavailable:
+		b.unavailable = true
+	case Loaded:
+		if b.cands == nil {
+			b.cands = v.List[:len(v.List):len(v.List)] // the Universe's own: any change copies
+		} else {
+			b.cands = append(b.cands, v.List...)
+		}
+		b.untagged = b.untagged || v.Untagged
+		if b.notFound == "" {
+			b.notFound = v.NotFound
 		}
 	}
-	if len(refs) > 0 {
-		l.at = make(map[place]int, len(refs))
+}
+
+func (b *listBuilder) addPlaceholder(p place, repository string) {
+	b.placeholders = append(b.placeholders, Candidate{Name: b.name, Source: p.source})
+	b.repositories = append(b.repositories, cmp.Or(repository, p.source))
+}
+
+// order adds the locked candidate and brings all into their order.
+func (b *listBuilder) order() {
+	if b.lock != nil {
+		b.cands = slices.DeleteFunc(slices.Clone(b.cands), func(c Candidate) bool { return sameCandidate(c, b.lock.Candidate) })
+		b.cands = append(b.cands, b.lock.Candidate)
 	}
-	for _, r := range refs {
-		l.at[r.place] = slices.IndexFunc(l.cands, func(c Candidate) bool { return sameCandidate(c, r.c) })
+	if !inOrder(b.cands) {
+		b.cands = slices.Clone(b.cands)
+		slices.SortFunc(b.cands, rank)
+		b.cands = slices.CompactFunc(b.cands, sameCandidate)
 	}
-	s.markUnusable(l)
-	return l
+	if len(b.placeholders) > 0 {
+		b.blocked = append(make([]string, len(b.cands)), b.repositories...)
+		b.cands = append(b.cands[:len(b.cands):len(b.cands)], b.placeholders...)
+	}
+}
+
+// index finds the candidates that are known by more than their version.
+func (b *listBuilder) index() {
+	for i := range b.cands {
+		c := &b.cands[i]
+		if b.lock != nil && b.list.locked < 0 && sameCandidate(*c, b.lock.Candidate) {
+			b.list.locked = i
+		}
+		if c.Local && b.local < 0 {
+			b.local = i
+		}
+	}
+	if len(b.refs) > 0 {
+		b.at = make(map[place]int, len(b.refs))
+	}
+	for _, r := range b.refs {
+		b.at[r.place] = slices.IndexFunc(b.cands, func(c Candidate) bool { return sameCandidate(c, r.c) })
+	}
 }
 
 // markUnusable finds the candidates that S8, min_age and offline take away.

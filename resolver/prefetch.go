@@ -1,9 +1,7 @@
 package resolver
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/skillpm/skillpm/skill"
 )
@@ -130,11 +128,4 @@ func (n *Need) tidy() *Need {
 		})
 	}
 	return n
-}
-
-// CompareWanted orders wanted facts by name, source, ref and version, for
-// callers that show them.
-func CompareWanted(a, b Wanted) int {
-	return cmp.Or(strings.Compare(string(a.Name), string(b.Name)), strings.Compare(a.Source, b.Source),
-		strings.Compare(a.Ref, b.Ref), b.Candidate.Version.Compare(a.Candidate.Version))
 }

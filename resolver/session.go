@@ -208,7 +208,7 @@ func (s *session) rootHolds(l *Locked) bool {
 func (s *session) fixedList(name skill.Key) *list {
 	l := s.fixed[name]
 	if l == nil {
-		l = s.buildList(name, nil, true)
+		l = s.heldList(name)
 		s.fixed[name] = l
 	}
 	return l
@@ -218,7 +218,7 @@ func (s *session) fixedList(name skill.Key) *list {
 func (s *session) listOf(name skill.Key) *list {
 	l := s.lists[name]
 	if l == nil {
-		if l = s.buildList(name, s.places[name], false); l != nil {
+		if l = s.buildList(name); l != nil {
 			s.lists[name] = l
 		}
 	}
