@@ -1,8 +1,11 @@
 package lockfile
 
 import (
-	"errors"
+	"regexp"
+	"slices"
 	"strings"
+
+	"github.com/skillpm/skillpm/skill"
 )
 
 // The markers of a merge that git could not finish stand at a line's start, are
@@ -36,18 +39,75 @@ func conflictAt(text string) int {
 	return -1
 }
 
-// Conflicted reads the two sides of a lock with conflict markers (also in
-// diff3 style), so that a new resolution can prefer what both decided. A side
-// that cannot be read, as when both sides added one key, is nil; err holds the
-// faults of each such side. ours and theirs are both nil if data has no marker.
+// Conflicted reads the two sides of a lock with conflict markers (also in the
+// diff3 styles), so that a new resolution can prefer what both decided. git also
+// merges lines that did not run into each other, so a side need not be a lock any
+// more; what Salvage finds stands for it then. The error is an Errors: markers
+// that do not pair, or a side that a newer skillpm or another tool wrote.
 func Conflicted(data []byte) (ours, theirs *Lock, err error) {
 	left, right, ok := splitConflict(string(unixLines(data)))
 	if !ok {
 		return nil, nil, Errors{{Fault: corrupt("the lock has no conflict markers in pairs")}}
 	}
-	ours, errOurs := Parse([]byte(left))
-	theirs, errTheirs := Parse([]byte(right))
-	return ours, theirs, errors.Join(errOurs, errTheirs)
+	ours, errOurs := parseSide(left)
+	theirs, errTheirs := parseSide(right)
+	if errOurs != nil {
+		return nil, nil, errOurs
+	}
+	if errTheirs != nil {
+		return nil, nil, errTheirs
+	}
+	return ours, theirs, nil
+}
+
+func parseSide(text string) (*Lock, error) {
+	l, err := Parse([]byte(text))
+	if err != nil && skill.CodeOf(err) == "lock_corrupt" {
+		return Salvage([]byte(text)), nil
+	}
+	return l, err
+}
+
+// entryStart is where an entry begins in a canonical lock.
+var entryStart = regexp.MustCompile(`(?m)^    "([A-Za-z0-9][A-Za-z0-9._-]{0,63})": \{$`)
+
+// Salvage returns a lock with the entries that can still be read whole in a
+// damaged one, such as after a merge that lost a comma or has a key twice (the
+// last counts). It is good for preferences of a new resolution and nothing else:
+// nothing says that the entries fit together.
+func Salvage(data []byte) *Lock {
+	text := string(unixLines(data))
+	l := &Lock{Root: Root{Requires: map[string]string{}}}
+	for _, at := range entryStart.FindAllStringSubmatchIndex(text, -1) {
+		e := salvageEntry(text[:min(len(text), maxLockBytes)], text[at[2]:at[3]], at[1]-1)
+		if e == nil {
+			continue
+		}
+		l.Skills = slices.DeleteFunc(l.Skills, func(old *Entry) bool { return strings.EqualFold(old.Key, e.Key) })
+		l.Skills = append(l.Skills, e)
+	}
+	return l
+}
+
+func salvageEntry(text, key string, at int) *Entry {
+	if at >= len(text) {
+		return nil
+	}
+	p := &parser{text: text, at: at}
+	n, fault := p.value()
+	if fault != nil {
+		return nil
+	}
+	d := &decoder{text: text}
+	o := d.object(n, "the entry `"+key+"`")
+	if o == nil {
+		return nil
+	}
+	e := o.entry(key)
+	if _, err := skill.ParseKey(key); err != nil || len(d.errs) > 0 {
+		return nil
+	}
+	return e
 }
 
 func splitConflict(text string) (ours, theirs string, ok bool) {

@@ -192,8 +192,12 @@ func TestConflicted(t *testing.T) {
 	}
 	text := head + "<<<<<<< HEAD\n" + side("1.1.0") + "\n=======\n{{\n>>>>>>> topic\n" + tail
 	ours, theirs, err := Conflicted([]byte(text))
-	if ours == nil || theirs != nil || err == nil {
+	if err != nil || ours.Get("a") == nil || len(theirs.Skills) != 0 {
 		t.Errorf("a side that cannot be read: %v, %v, %v", ours, theirs, err)
+	}
+	newer := strings.Replace(head, `"lockVersion":1`, `"lockVersion":2`, 1)
+	if _, _, err := Conflicted([]byte(newer + "<<<<<<< HEAD\n" + side("1.1.0") + "\n=======\n>>>>>>> topic\n" + tail)); skill.CodeOf(err) != "lock_version" {
+		t.Errorf("a newer lock: %v", err)
 	}
 	if _, _, err := Conflicted([]byte("{\n<<<<<<< HEAD\n}")); skill.CodeOf(err) != "lock_corrupt" {
 		t.Errorf("half a conflict: %v", err)
