@@ -42,7 +42,8 @@ func conflictAt(text string) int {
 // Conflicted reads the two sides of a lock with conflict markers (also in the
 // diff3 styles), so that a new resolution can prefer what both decided. git also
 // merges lines that did not run into each other, so a side need not be a lock any
-// more; what Salvage finds stands for it then. The error is an Errors: markers
+// more (what Salvage finds stands for it then), and an entry may hold fields of two:
+// take nothing from the result unchecked. The error is an Errors: markers
 // that do not pair, or a side that a newer skillpm or another tool wrote.
 func Conflicted(data []byte) (ours, theirs *Lock, err error) {
 	left, right, ok := splitConflict(string(unixLines(data)))
