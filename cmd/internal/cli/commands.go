@@ -19,7 +19,14 @@ func commands(app *App) []*cobra.Command {
 		newInfoCmd(app),
 		newDiffCmd(app),
 		newVerifyCmd(app),
+		newNewCmd(app),
+		newValidateCmd(app),
+		newInspectCmd(app),
+		newTrustCmd(app),
+		newSignCmd(app),
+		newTagCmd(app),
 		newCacheCmd(app),
+		newMirrorCmd(app),
 		newVersionCmd(app),
 	}
 }
