@@ -22,6 +22,8 @@ type statusError struct {
 	after  time.Duration // Retry-After
 	text   string        // "503 Service Unavailable"
 	tried  bool          // credentials were sent
+	// foreign says that the server wants another way of signing in than Basic.
+	foreign bool
 }
 
 func (e *statusError) Error() string { return "the server answers " + e.text }

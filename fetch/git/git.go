@@ -5,8 +5,9 @@
 //
 // It speaks protocol v2 itself over every transport, and v0 to servers that
 // know no better (go-git's client has neither v2 nor limits; its hashing and
-// object types are used). The git program is run only to serve a repository on
-// disk and to ask the user's credential helpers, unless [git] cli says never.
+// object types are used). The git program is run to serve a repository on disk,
+// to ask the user's credential helpers, and where a server wants what only it
+// can do, unless [git] cli says never.
 //
 // What a server sends is bounded (limits.go) and every object is hashed again.
 package git
@@ -67,7 +68,7 @@ type Options struct {
 	// Notify is told of what the user should know although nothing failed, as
 	// that a repository has moved. Nil drops it.
 	Notify func(*diag.Error)
-	// UserAgent is sent to servers; "" means skillpm.
+	// UserAgent is sent to servers as the client's name; "" means skillpm.
 	UserAgent string
 	// CAFile is a PEM file of further certificate authorities.
 	CAFile string
@@ -76,7 +77,7 @@ type Options struct {
 // Source is the fetch.Source for git repositories.
 type Source struct {
 	opt      Options
-	agent    string
+	agent    string // as the protocol's agent
 	progress fetch.Progress
 	auth     *keyring
 
@@ -125,8 +126,19 @@ func (s *Source) Refs(ctx context.Context, repo skill.Source, prefixes ...string
 	if err != nil {
 		return nil, err
 	}
-	refs, err := ses.refs(ctx, prefixes)
-	return refs, explain(err, ses.repo)
+	var refs *fetch.Refs
+	if s.opt.CLI != CLIAlways {
+		refs, err = ses.refs(ctx, prefixes)
+	}
+	if s.opt.CLI == CLIAlways || s.onlyGit(err) {
+		if err = s.allowed(ctx, repo); err == nil {
+			refs, err = s.cliRefs(ctx, repo, prefixes)
+		}
+	}
+	if err != nil {
+		return nil, explain(err, ses.repo)
+	}
+	return refs, nil
 }
 
 // Open implements fetch.Source.
@@ -135,7 +147,18 @@ func (s *Source) Open(ctx context.Context, repo skill.Source, wants []fetch.Want
 	if err != nil {
 		return nil, err
 	}
-	snap, err := ses.open(ctx, wants)
+	if len(wants) == 0 {
+		return nil, diag.New(diag.Internal, "%s: no commit is wanted", ses.repo)
+	}
+	var snap fetch.Snapshot
+	if s.opt.CLI != CLIAlways {
+		snap, err = ses.open(ctx, wants)
+	}
+	if s.opt.CLI == CLIAlways || s.onlyGit(err) {
+		if err = s.allowed(ctx, repo); err == nil {
+			snap, err = s.cliOpen(ctx, repo, wants)
+		}
+	}
 	if err != nil {
 		return nil, explain(err, ses.repo)
 	}

@@ -119,6 +119,7 @@ type answer struct {
 	kind, location string
 	stop           func()
 	retry          string // Retry-After
+	foreign        bool   // it wants to be signed in to in another way than Basic
 	ctx            context.Context
 	timer          *time.Timer
 	count          func(int)
@@ -192,7 +193,9 @@ func (h *httpService) attempt(ctx context.Context, method, path string, body []b
 		stop()
 		return nil, err
 	}
-	req.Header.Set("User-Agent", h.src.agent)
+	// Some hosts challenge for credentials only what calls itself git, and send
+	// everybody else to a login page.
+	req.Header.Set("User-Agent", "git/2 ("+h.src.agent+")")
 	req.Header.Set("Git-Protocol", "version=2")
 	if method == http.MethodPost {
 		req.Header.Set("Content-Type", "application/x-git-upload-pack-request")
@@ -217,8 +220,8 @@ func (h *httpService) attempt(ctx context.Context, method, path string, body []b
 	return &answer{
 		ReadCloser: res.Body, status: res.StatusCode,
 		kind: res.Header.Get("Content-Type"), location: res.Header.Get("Location"),
-		retry: res.Header.Get("Retry-After"),
-		stop:  stop, ctx: ctx, timer: timer,
+		retry: res.Header.Get("Retry-After"), foreign: foreignAuth(res.Header.Values("WWW-Authenticate")),
+		stop: stop, ctx: ctx, timer: timer,
 		count: func(n int) { h.src.progress.Bytes(h.repo, int64(n)) },
 	}, nil
 }
@@ -227,7 +230,7 @@ func (h *httpService) attempt(ctx context.Context, method, path string, body []b
 func (a *answer) failure() *statusError {
 	_, _ = io.CopyN(io.Discard, a, 64<<10) // so that the connection can be used again
 	_ = a.Close()
-	return &statusError{status: a.status, after: a.retryAfter(), text: fmt.Sprintf("%d %s", a.status, http.StatusText(a.status))}
+	return &statusError{foreign: a.foreign, status: a.status, after: a.retryAfter(), text: fmt.Sprintf("%d %s", a.status, http.StatusText(a.status))}
 }
 
 // maxRetryAfter is the longest wait that a server may ask for: beyond it the
@@ -240,4 +243,15 @@ func (a *answer) retryAfter() time.Duration {
 		return 0
 	}
 	return min(time.Duration(seconds)*time.Second, maxRetryAfter)
+}
+
+// foreignAuth reports whether challenges leave no way that we know: neither
+// Basic, nor none at all, where Basic is worth a try.
+func foreignAuth(challenges []string) bool {
+	for _, c := range challenges {
+		if len(c) >= 5 && strings.EqualFold(c[:5], "Basic") {
+			return false
+		}
+	}
+	return len(challenges) > 0
 }

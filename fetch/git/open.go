@@ -11,9 +11,6 @@ import (
 // open fetches the wanted commits with their trees, all in one request where
 // the server hands out any commit.
 func (s *session) open(ctx context.Context, wants []fetch.Want) (*snapshot, error) {
-	if len(wants) == 0 {
-		return nil, diag.New(diag.Internal, "%s: no commit is wanted", s.repo)
-	}
 	f, err := formatOf(wants[0].Commit)
 	if err != nil {
 		return nil, diag.New(diag.RefNotFound, "%s: %v", s.repo, err)
