@@ -219,7 +219,9 @@ func (c scenario) problem(t *testing.T) (resolver.Input, *world) {
 	}
 	for name, x := range c.Lock {
 		l := resolver.Locked{Candidate: c.candidate(t, name, x), Digest: skill.Digest(x.Digest), Edges: c.edges(x.Deps)}
-		if known, ok := w.find(l.Candidate); ok && !in.Frozen {
+		if known, ok := w.find(l.Candidate); !ok && x.Source == localSource && !in.Frozen {
+			in.Unlock = append(in.Unlock, l.Name) // a member was edited; the lock holds no fact about it
+		} else if ok && !in.Frozen {
 			l.Candidate = known
 			l.Edges = w.edges[idOf(known)]
 		} else if !in.Frozen {

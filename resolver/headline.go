@@ -2,6 +2,7 @@ package resolver
 
 import "fmt"
 
+// contestHeadline names the parties and what they disagree about.
 func (p *prover) contestHeadline(c *contest) string {
 	var names []string
 	for _, f := range c.parties {
@@ -21,6 +22,7 @@ func (p *prover) contestHeadline(c *contest) string {
 	return fmt.Sprintf("%s %s %s `%s`", and(names), verb, what, c.target.name)
 }
 
+// aloneHeadline names the requirement that nothing satisfies, and why.
 func (p *prover) aloneHeadline(reason Reason, c *incompat) string {
 	name := "`" + string(c.target.name) + "`"
 	l := c.target.list

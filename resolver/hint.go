@@ -41,6 +41,7 @@ func (p *prover) contestHint(c *contest) string {
 	return "choose one in skills.toml under [overrides], or " + drop
 }
 
+// aloneHint says how to get something for a requirement that nothing satisfies.
 func (p *prover) aloneHint(reason Reason, c *incompat) string {
 	name, l := c.target.name, c.target.list
 	source := ""

@@ -1,6 +1,9 @@
 package resolver
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // text returns what the edge demands, as a report prints it: range or ref, and
 // the digest pin shortened.
@@ -96,7 +99,10 @@ func (p *pkg) which(in set) string {
 			have = append(have, i)
 		}
 	}
-	sortAscending(p.list, have)
+	// rank puts pre-releases last; a run of versions reads by precedence alone.
+	slices.SortStableFunc(have, func(a, b int) int {
+		return p.list.cands[a].Version.Compare(p.list.cands[b].Version)
+	})
 	var runs [][2]int
 	covered := 0
 	for k, i := range have {
@@ -131,15 +137,6 @@ func (p *pkg) which(in set) string {
 		words = append(words[:3:3], "…")
 	}
 	return strings.Join(words, " || ")
-}
-
-func sortAscending(l *list, have []int) {
-	// rank puts pre-releases last; a run of versions reads by precedence alone.
-	for i := 1; i < len(have); i++ {
-		for j := i; j > 0 && l.cands[have[j]].Version.Compare(l.cands[have[j-1]].Version) < 0; j-- {
-			have[j], have[j-1] = have[j-1], have[j]
-		}
-	}
 }
 
 // listed enumerates versions for "there are …", newest first, at most six.
