@@ -28,7 +28,7 @@ func (r *skillChecker) bodyRules(doc document, data []byte) {
 	body := bytes.Trim(data[doc.bodyAt:], "\r\n\t ")
 	first := Position{Line: doc.bodyLine, Column: 1}
 	if len(body) == 0 {
-		r.note(diag.BodyEmpty, first, "nothing follows the frontmatter; an agent that reads the skill learns no more than its description")
+		r.note(diag.BodyEmpty, Position{Line: doc.bodyLine - 1, Column: 1}, "nothing follows the frontmatter; an agent that reads the skill learns no more than its description")
 	}
 	if n := 1 + bytes.Count(body, []byte("\n")); n > maxBodyLines {
 		r.note(diag.BodyLong, first, "the body has %d lines; at most %d are recommended", n, maxBodyLines).

@@ -212,7 +212,7 @@ func (l *linker) mentions(s *skillChecker) {
 	}
 	if len(names) > 0 {
 		s.note(diag.SiblingUndeclared, at, "the text names %s, beside this skill and not required by it", nameList(names)).
-			WithHint("where they are needed, put skillpm.requires.%s: \"*\" under metadata", names[0])
+			WithHint("if it needs them, put skillpm.requires.%s: \"*\" under metadata", names[0])
 	}
 }
 

@@ -40,7 +40,7 @@ func (r *fieldReader) metadata(f field) {
 	}
 	r.metadataValues(odd)
 	if len(entries) > maxMetadata {
-		r.note(diag.MetadataMany, r.at(f.value), "metadata has %d entries; one loader keeps the first %d", len(entries), maxMetadata)
+		r.note(diag.MetadataMany, r.at(f.key), "metadata has %d entries; one loader keeps the first %d", len(entries), maxMetadata)
 	}
 	r.version(entries)
 	for _, e := range entries {
