@@ -12,7 +12,7 @@ import (
 // private CA (a real published bundle), half keyless with log, timestamp and
 // certificate log. Goal: at most 1.5 s an operation on two cores.
 func BenchmarkVerify200(b *testing.B) {
-	base := filepath.Join(casesDir(b), "data")
+	base := filepath.Join(fixtures(b), "data")
 	nvidia, sigstore := filepath.Join(base, "nvidia-mcore-split-pr"), filepath.Join(base, "oms-v1.1.0-sigstore")
 	policy := mustPolicy(b, fmt.Sprintf(`[[trust.rules]]
 match = "example.com/a/b"
@@ -23,7 +23,7 @@ match = "**"
 mode = "required"
 tolerate = ["ignore-me"]
 any_of = [ { keyless = { issuer = "https://sigstore.verify.ibm.com/oauth2", identity = "stefanb@us.ibm.com" } } ]
-`, filepath.Join(casesDir(b), "roots", "nvidia-agent-capabilities-ca.pem")), ScopeUser)
+`, filepath.Join(fixtures(b), "roots", "nvidia-agent-capabilities-ca.pem")), ScopeUser)
 	set, err := NewSet(SetOptions{}, policy)
 	if err != nil {
 		b.Fatal(err)

@@ -141,7 +141,11 @@ func (b *bundle) readSigner(pb *protobundle.Bundle) *fault {
 	case *protobundle.VerificationMaterial_Certificate:
 		return b.readChain([]*protocommon.X509Certificate{content.Certificate})
 	case *protobundle.VerificationMaterial_X509CertificateChain:
-		return b.readChain(content.X509CertificateChain.GetCertificates())
+		f := b.readChain(content.X509CertificateChain.GetCertificates())
+		if f == nil && b.facts.Kind == KindKeyless && b.latest() {
+			f = malformed("a keyless bundle v0.3 holds the signing certificate alone, this one a chain")
+		}
+		return f
 	}
 	return malformed("the bundle names no signer: neither certificate nor key")
 }
@@ -205,6 +209,23 @@ func (b *bundle) readNames() *fault {
 	return nil
 }
 
+// first tells bundle v0.1, whose rules differ.
+func (b *bundle) first() bool { return strings.HasSuffix(b.mediaType, "version=0.1") }
+
+func (b *bundle) latest() bool { return strings.Contains(b.mediaType, "0.3") }
+
+// checkEntryForm demands the proof that the bundle's version demands: v0.1 the
+// log's promise, later ones the proof that the entry is in the log.
+func (b *bundle) checkEntryForm(n int, entry *tlog.Entry) *fault {
+	switch {
+	case b.first() && !entry.HasInclusionPromise():
+		return malformed("log entry %d has no inclusion promise, which bundle v0.1 demands", n)
+	case !b.first() && !entry.HasInclusionProof():
+		return malformed("log entry %d has no inclusion proof, which bundles from v0.2 on demand", n)
+	}
+	return nil
+}
+
 func (b *bundle) readEvidence(pb *protobundle.Bundle) (f *fault) {
 	// The entry types of the log's own library are decoded by reflection from JSON
 	// chosen by the signer: a panic there must not become one here.
@@ -221,6 +242,9 @@ func (b *bundle) readEvidence(pb *protobundle.Bundle) (f *fault) {
 		entry, err := tlog.ParseTransparencyLogEntry(e)
 		if err != nil {
 			return malformed("log entry %d: %s", i+1, cleanProto(err))
+		}
+		if f := b.checkEntryForm(i+1, entry); f != nil {
+			return f
 		}
 		b.entries = append(b.entries, entry)
 	}

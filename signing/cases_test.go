@@ -53,6 +53,9 @@ func casesDir(t testing.TB) string {
 	return abs
 }
 
+// fixtures is our copy of the shared cases, for tests that only need its files.
+func fixtures(testing.TB) string { return filepath.Join("..", "testdata", "cases", "signing") }
+
 func TestSigningCases(t *testing.T) {
 	base := casesDir(t)
 	data, err := os.ReadFile(filepath.Join(base, "cases.json"))

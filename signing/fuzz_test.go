@@ -15,7 +15,7 @@ import (
 func seeds(f *testing.F, patterns ...string) {
 	f.Helper()
 	for _, pattern := range patterns {
-		files, err := filepath.Glob(filepath.Join(casesDir(f), filepath.FromSlash(pattern)))
+		files, err := filepath.Glob(filepath.Join(fixtures(f), filepath.FromSlash(pattern)))
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -72,7 +72,7 @@ func FuzzPolicy(f *testing.F) {
 
 func FuzzRoot(f *testing.F) {
 	seeds(f, "roots/*.json", "data/*/trusted_root.json")
-	bundle := readFile(f, filepath.Join(casesDir(f), "data", "oms-v1.1.0-sigstore", "model.sig"))
+	bundle := readFile(f, filepath.Join(fixtures(f), "data", "oms-v1.1.0-sigstore", "model.sig"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		root, err := parseRoot("root.json", data)
 		if err != nil {

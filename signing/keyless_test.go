@@ -36,6 +36,8 @@ func TestKeylessIdentity(t *testing.T) {
 		{"no log entry", with(func(w *workflow) { w.noLog = true }), "signature_log_missing"},
 		{"no certificate log promise", with(func(w *workflow) { w.noSCT = true }), "signature_sct_unverified"},
 		{"logged after the certificate ended", with(func(w *workflow) { w.noStamp, w.signedAt = true, 30*time.Minute }), "signature_cert_not_valid_at_signing"},
+		{"no inclusion proof", with(func(w *workflow) { w.noProof = true }), "signature_malformed"},
+		{"a chain in the bundle", with(func(w *workflow) { w.chain = true }), "signature_malformed"},
 		{"a second name", with(func(w *workflow) { w.also = "mallory@evil.example" }), "signature_malformed"},
 		{"another payload type", with(func(w *workflow) { w.payloadType = "text/plain" }), "signature_statement_type"},
 	} {

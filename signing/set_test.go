@@ -150,7 +150,7 @@ func TestCacheKey(t *testing.T) {
 	differ("a lock", func(in *Input) { in.Locked = &Locked{Digest: tree.Digest()} })
 	differ("a lock with signer", func(in *Input) { in.Locked = &Locked{Digest: tree.Digest(), Signature: &Facts{Kind: KindKey}} })
 	differ("allowed", func(in *Input) { in.AllowUntrusted = true })
-	older := filepath.Join(casesDir(t), "roots", "sigstore-prod-older.json")
+	older := filepath.Join(fixtures(t), "roots", "sigstore-prod-older.json")
 	differ("another root", func(in *Input) { in.Policies = load(text, SetOptions{RefreshedRoot: older}) })
 	differ("another root by file", func(in *Input) { in.Policies = load("[trust]\ntrusted_root = '"+older+"'\n"+text, SetOptions{}) })
 	writeKey(b)
@@ -174,7 +174,7 @@ func TestRoots(t *testing.T) {
 	if age := info.Age(info.AsOf.Add(49 * time.Hour)); !strings.Contains(age, "2 days ago") {
 		t.Errorf("age %q", age)
 	}
-	older := filepath.Join(casesDir(t), "roots", "sigstore-prod-older.json")
+	older := filepath.Join(fixtures(t), "roots", "sigstore-prod-older.json")
 	if set, err = NewSet(SetOptions{RefreshedRoot: older}); err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +195,7 @@ func TestRoots(t *testing.T) {
 		if len(faults) != 1 || faults[0].Code != diag.TrustRootInvalid || faults[0].File != file {
 			t.Errorf("%s: got %v", name, err)
 		}
-		keyless := filepath.Join(casesDir(t), "data", "oms-v1.1.0-sigstore", "model.sig")
+		keyless := filepath.Join(fixtures(t), "data", "oms-v1.1.0-sigstore", "model.sig")
 		v := Verify(t.Context(), input(t, set, deployTree(t), readFile(t, keyless)))
 		wantCode(t, v, "trust_root_invalid")
 		if v.File != file {

@@ -102,6 +102,7 @@ type workflow struct {
 	signedAt                       time.Duration // after the certificate's start
 	payloadType                    string
 	also                           string // a second name in the certificate
+	chain                          bool   // put issuing and root certificates into the bundle
 }
 
 // release is the signer that the tests' rules expect.
@@ -136,6 +137,10 @@ func (v *virtual) signPayload(t testing.TB, w workflow, payload []byte) []byte {
 		t.Fatal(err)
 	}
 	material := &protobundle.VerificationMaterial{Content: &protobundle.VerificationMaterial_Certificate{Certificate: &protocommon.X509Certificate{RawBytes: leaf.Raw}}}
+	if w.chain {
+		chain := []*protocommon.X509Certificate{{RawBytes: leaf.Raw}, {RawBytes: v.fulcio.Intermediates[0].Raw}, {RawBytes: v.fulcio.Root.Raw}}
+		material.Content = &protobundle.VerificationMaterial_X509CertificateChain{X509CertificateChain: &protocommon.X509CertificateChain{Certificates: chain}}
+	}
 	if !w.noLog {
 		material.TlogEntries = []*protorekor.TransparencyLogEntry{v.log(t, w, leaf, payload, sig)}
 	}
