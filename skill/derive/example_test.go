@@ -59,7 +59,7 @@ func ExampleOf() {
 	s := derive.Of(parsed, text, pdf().Tree, pdf().Read)
 	counts := derive.CountTokens(s)
 	fmt.Println(s.Name, counts.Metadata, counts.Body)
-	// Output: pdf 10 38
+	// Output: pdf 11 38
 }
 
 func ExampleNewCard() {
@@ -73,7 +73,7 @@ func ExampleNewCard() {
 	}
 	fmt.Println("fetches at run time:", card.FetchesAtRuntime)
 	// Output:
-	// pdf 10 tokens in every prompt
+	// pdf 11 tokens in every prompt
 	// script scripts/extract.py python
 	// fetches at run time: false
 }
@@ -205,5 +205,5 @@ func ExampleChock() {
 
 func ExampleLockedTokens() {
 	fmt.Printf("%+v\n", derive.LockedTokens("pdf", "Reads PDF files.", 4812, 21034))
-	// Output: {Metadata:5 Body:1203 Resources:5259}
+	// Output: {Metadata:6 Body:1203 Resources:5259}
 }

@@ -152,7 +152,7 @@ type TokenCounts struct {
 // resources are counted by size, and only those whose name says text.
 func CountTokens(s *Skill) TokenCounts {
 	c := TokenCounts{
-		Metadata: Tokens([]byte(s.Name)) + Tokens([]byte(s.Description)),
+		Metadata: catalogTokens(s.Name, s.Description),
 		Body:     Tokens(s.Body()),
 	}
 	for _, f := range s.Tree.Files() {
@@ -168,8 +168,12 @@ func CountTokens(s *Skill) TokenCounts {
 // Resources then count files that are no text, too.
 func LockedTokens(name, description string, bodySize, resourceSize int64) TokenCounts {
 	return TokenCounts{
-		Metadata:  Tokens([]byte(name)) + Tokens([]byte(description)),
+		Metadata:  catalogTokens(name, description),
 		Body:      TokensOfSize(bodySize),
 		Resources: TokensOfSize(resourceSize),
 	}
 }
+
+// catalogTokens counts a line "name: description"; every catalogue adds marks of
+// its own.
+func catalogTokens(name, description string) int { return Tokens([]byte(name + ": " + description)) }
