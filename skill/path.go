@@ -109,5 +109,19 @@ func FoldPath(p string) string {
 	if ascii {
 		return strings.ToLower(p)
 	}
-	return norm.NFC.String(cases.Fold().String(norm.NFC.String(p)))
+	folded := cases.Fold().String(norm.NFC.String(p))
+	return norm.NFC.String(strings.Map(foldCherokee, folded))
+}
+
+// foldCherokee undoes what x/text does to Cherokee, whose capital letters are the
+// folded ones (Unicode's CaseFolding.txt): it exchanges both cases, so that twins
+// would stay apart.
+func foldCherokee(r rune) rune {
+	switch {
+	case r >= 0xab70 && r <= 0xabbf:
+		return r - 0xab70 + 0x13a0
+	case r >= 0x13f8 && r <= 0x13fd:
+		return r - 8
+	}
+	return r
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -220,7 +221,7 @@ func TestCheckPath(t *testing.T) {
 }
 
 func TestFoldPath(t *testing.T) {
-	same := [][2]string{{"README", "readme"}, {"Straße", "STRASSE"}, {"e\u0301", "é"}, {"É", "e\u0301"}, {"ΜΆΪΟΣ", "μάϊος"}}
+	same := [][2]string{{"README", "readme"}, {"Straße", "STRASSE"}, {"e\u0301", "é"}, {"É", "e\u0301"}, {"ΜΆΪΟΣ", "μάϊος"}, {"Ꭰ", "ꭰ"}, {"Ᏸ", "ᏸ"}, {"ǅ", "ǆ"}, {"ſ", "s"}, {"K", "k"}}
 	for _, pair := range same {
 		if FoldPath(pair[0]) != FoldPath(pair[1]) {
 			t.Errorf("%q and %q are told apart", pair[0], pair[1])
@@ -228,6 +229,17 @@ func TestFoldPath(t *testing.T) {
 	}
 	if FoldPath("a") == FoldPath("b") {
 		t.Error("a is b")
+	}
+	for r := rune(1); r <= unicode.MaxRune; r++ {
+		p := string(r)
+		once := FoldPath(p)
+		if FoldPath(once) != once {
+			t.Errorf("folding %q twice gives another path", p)
+		}
+		// Letters that exist in two cases are twins, but for the dotted and dotless i.
+		if lower := unicode.ToLower(r); lower != r && unicode.ToUpper(lower) == r && FoldPath(string(lower)) != once {
+			t.Errorf("%q and %q are told apart", r, lower)
+		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.String().Draw(t, "path")
