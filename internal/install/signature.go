@@ -73,6 +73,15 @@ func (g *signer) signature() signature {
 // not say.
 type fileID struct{ ctime, inode int64 }
 
+// newFileID leaves out the change time of a file with several hard links: a link
+// made or removed elsewhere, by the store or another project, changes it.
+func newFileID(ctime, inode int64, links uint64) fileID {
+	if links > 1 {
+		ctime = 0
+	}
+	return fileID{ctime, inode}
+}
+
 // entry is one file found in a directory.
 type entry struct {
 	path string

@@ -9,7 +9,7 @@ import (
 
 func identity(info fs.FileInfo) fileID {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return fileID{st.Ctim.Nano(), int64(st.Ino)}
+		return newFileID(st.Ctim.Nano(), int64(st.Ino), uint64(st.Nlink))
 	}
 	return fileID{}
 }
