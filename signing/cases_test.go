@@ -54,7 +54,14 @@ func casesDir(t testing.TB) string {
 }
 
 // fixtures is our copy of the shared cases, for tests that only need its files.
-func fixtures(testing.TB) string { return filepath.Join("..", "testdata", "cases", "signing") }
+func fixtures(t testing.TB) string {
+	t.Helper()
+	abs, err := filepath.Abs(filepath.Join("..", "testdata", "cases", "signing"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return abs
+}
 
 func TestSigningCases(t *testing.T) {
 	base := casesDir(t)
