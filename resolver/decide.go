@@ -30,15 +30,33 @@ func (s *search) addRoot() error {
 	return nil
 }
 
-// newGroup compiles e: outside is what of the target's domain e excludes, and
-// also excludes its absence.
+// newGroup compiles e: its incompatibility excludes what e does not admit of the
+// target's domain, absence too. Groups are most of what a search allocates, so
+// each comes in two pieces.
 func (s *search) newGroup(parent *pkg, e *edge, target *pkg) *group {
-	g := &group{edge: e, target: target, allows: s.allowed(target.list, e)}
-	g.inc = &incompat{kind: kindRequires, parent: parent, edge: e, target: target}
+	block := new(struct {
+		group group
+		inc   incompat
+		terms [2]term
+	})
+	n := len(target.all)
+	words := 2 * n
 	if parent != nil {
-		g.inc.terms = append(g.inc.terms, term{parent, make(set, len(parent.all))})
+		words += len(parent.all)
 	}
-	g.inc.terms = append(g.inc.terms, term{target, target.all.without(g.allows)})
+	bits := make(set, words)
+	g := &block.group
+	g.edge, g.target, g.allows, g.inc = e, target, bits[:n:n], &block.inc
+	s.allowed(target.list, e, g.allows)
+	outside := bits[n : 2*n : 2*n]
+	for i, w := range target.all {
+		outside[i] = w &^ g.allows[i]
+	}
+	block.inc = incompat{kind: kindRequires, parent: parent, edge: e, target: target, terms: block.terms[:0]}
+	if parent != nil {
+		g.inc.terms = append(g.inc.terms, term{parent, bits[2*n:]})
+	}
+	g.inc.terms = append(g.inc.terms, term{target, outside})
 	s.add(g.inc)
 	return g
 }

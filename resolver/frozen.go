@@ -88,7 +88,7 @@ func (s *session) lockFault(e *edge) string {
 	if l == nil {
 		return "the lock has no such entry"
 	}
-	if !s.allowed(s.fixedList(e.Name), e).has(1) {
+	if !s.admitted(s.fixedList(e.Name), e).has(1) {
 		if !e.OrLocked && !slices.Contains(e.Sources, l.Source) {
 			return fmt.Sprintf("the lock holds it from %s", l.Source)
 		}

@@ -41,18 +41,11 @@ func (s *session) graphOf(r *answer) Graph {
 	for _, e := range s.root {
 		g.Root = append(g.Root, e.Edge)
 	}
-	for _, d := range r.chosen {
-		g.Nodes[d.cand.Name] = Node{Version: d.cand.Version, Source: d.cand.Source, Edges: plainEdges(d.edges)}
+	for i := range r.chosen {
+		d := &r.chosen[i]
+		g.Nodes[d.cand.Name] = Node{Version: d.cand.Version, Source: d.cand.Source, Edges: d.plainEdges()}
 	}
 	return g
-}
-
-func plainEdges(list []*edge) []Edge {
-	edges := make([]Edge, len(list))
-	for i, e := range list {
-		edges[i] = e.Edge
-	}
-	return edges
 }
 
 func (g Graph) rootStep() Step { return Step{Name: cmp.Or(g.Project, "project")} }

@@ -252,9 +252,15 @@ func (l *list) unusable(i int) bool {
 	return false
 }
 
-// allowed returns the candidates that e admits, as a set without bit 0.
-func (s *session) allowed(l *list, e *edge) set {
+// admitted returns the candidates that e admits, as a set without bit 0.
+func (s *session) admitted(l *list, e *edge) set {
 	in := make(set, wordsFor(l.size()))
+	s.allowed(l, e, in)
+	return in
+}
+
+// allowed adds the candidates that e admits to in.
+func (s *session) allowed(l *list, e *edge, in set) {
 	lock := s.locked[l.name]
 	holds := func(i int) bool { return i == l.locked && lock != nil }
 	var r *versionRange
@@ -288,12 +294,9 @@ func (s *session) allowed(l *list, e *edge) set {
 	}
 	if e.OrRoot && byRange && isAny(e.Range) {
 		if root := s.rootEdge[l.name]; root != nil && root != e {
-			for i, w := range s.allowed(l, root) {
-				in[i] |= w
-			}
+			s.allowed(l, root, in)
 		}
 	}
-	return in
 }
 
 // isAt says whether the entry is what source has at a full commit: a

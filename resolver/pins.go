@@ -88,7 +88,7 @@ func (s *session) brokenPin(e *edge) (bool, error) {
 	if l == nil {
 		return false, errNeed
 	}
-	in := s.allowed(l, e)
+	in := s.admitted(l, e)
 	found, missing := false, 0
 	for b := in.first(1); b > 0; b = in.first(b + 1) {
 		if l.needsConsent(b - 1) {

@@ -37,7 +37,7 @@ func (s *session) prefetch() {
 		if l == nil {
 			continue
 		}
-		follow := s.last.firstIn(w.name, l, s.allowed(l, w.edge))
+		follow := s.last.firstIn(w.name, l, s.admitted(l, w.edge))
 		if follow < 0 {
 			continue
 		}
@@ -45,10 +45,10 @@ func (s *session) prefetch() {
 		s.batchStart = len(s.need.Requirements)
 		edges, unreadable, offline, loaded := s.requirementsOf(c)
 		if !loaded {
-			s.prefetchOlder(l, s.allowed(l, w.edge), follow)
+			s.prefetchOlder(l, s.admitted(l, w.edge), follow)
 		}
 		if unreadable != "" || offline {
-			s.prefetchOlder(l, s.allowed(l, w.edge), follow)
+			s.prefetchOlder(l, s.admitted(l, w.edge), follow)
 			continue
 		}
 		for _, e := range edges {

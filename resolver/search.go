@@ -121,7 +121,7 @@ func (f *frontier) Pop() any {
 }
 
 func (s *session) newSearch(cfg config) *search {
-	return &search{session: s, cfg: cfg, pkgs: map[skill.Key]*pkg{}, roots: map[edgeKey]*group{}}
+	return &search{session: s, cfg: cfg, pkgs: make(map[skill.Key]*pkg, len(s.places)), roots: make(map[edgeKey]*group, len(s.root))}
 }
 
 // run searches until every reached name is decided (nil), or returns errNeed,

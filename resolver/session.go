@@ -79,7 +79,10 @@ func newSession(ctx context.Context, in Input, u Universe) *session {
 }
 
 func (s *session) nameExactly(name skill.Key, rng, ref string) {
-	if v := exactly(rng); ref == "" && !v.IsZero() {
+	if ref != "" || isAny(rng) {
+		return
+	}
+	if v := exactly(rng); !v.IsZero() {
 		s.exact[name] = append(s.exact[name], v)
 	}
 }
@@ -163,7 +166,7 @@ func (s *session) effective(e Edge) *edge {
 		sources = strings.Join(e.Sources, "\n")
 	}
 	var flags uint8
-	for i, on := range []bool{e.OrLocked, e.OrRoot, ok} {
+	for i, on := range [...]bool{e.OrLocked, e.OrRoot, ok, e.LookedUp, e.Chain} {
 		if on {
 			flags |= 1 << i
 		}
@@ -202,7 +205,7 @@ func (s *session) rootHolds(l *Locked) bool {
 	if e.Digest != "" && l.Digest != "" && e.Digest != l.Digest {
 		return false
 	}
-	return s.allowed(s.fixedList(l.Name), e).has(1)
+	return s.admitted(s.fixedList(l.Name), e).has(1)
 }
 
 func (s *session) fixedList(name skill.Key) *list {

@@ -12,8 +12,10 @@ import (
 // solution completes an answer with what changed and what to say about it.
 func (s *session) solution(r *answer) *Solution {
 	sol := &Solution{Conflicts: s.conflicts, root: s.root}
-	for _, d := range r.chosen {
-		sol.Chosen = append(sol.Chosen, Chosen{Candidate: d.cand, Depth: d.depth, Edges: plainEdges(d.edges), Kept: d.kept})
+	sol.Chosen = make([]Chosen, 0, len(r.chosen))
+	for i := range r.chosen {
+		d := &r.chosen[i]
+		sol.Chosen = append(sol.Chosen, Chosen{Candidate: d.cand, Depth: d.depth, Edges: d.plainEdges(), Kept: d.kept})
 		old := s.before[d.cand.Name]
 		switch {
 		case old == nil && !d.cand.Local:

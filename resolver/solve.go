@@ -123,7 +123,18 @@ type decided struct {
 	cand  Candidate
 	depth int
 	edges []*edge // all, also those that constrain nothing
+	plain []Edge  // the same, for callers; made when first needed
 	kept  bool
+}
+
+func (d *decided) plainEdges() []Edge {
+	if d.plain == nil {
+		d.plain = make([]Edge, len(d.edges))
+		for i, e := range d.edges {
+			d.plain[i] = e.Edge
+		}
+	}
+	return d.plain
 }
 
 func (s *search) answer() *answer {
@@ -269,7 +280,7 @@ func (s *session) newest(name skill.Key) (c Candidate, ok bool, err error) {
 	if l == nil {
 		return Candidate{}, false, errNeed
 	}
-	in := s.allowed(l, e)
+	in := s.admitted(l, e)
 	if l.local >= 0 && in.has(l.local+1) {
 		return Candidate{}, false, nil
 	}
