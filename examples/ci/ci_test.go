@@ -107,6 +107,7 @@ func TestPreCommit(t *testing.T) {
 	write("main.go", "package main\n")
 	steps := []struct{ name, text, calls string }{
 		{"notes.md", "x\n", ""},
+		{".agents/skills/pdf/SKILL.md", "installed\n", ""},
 		{"skills.toml", "[skills]\n", "lock --check\n"},
 		{"skills/with blank/SKILL.md", "---\n", "lock --check\nvalidate skills/with blank/SKILL.md\n"},
 	}

@@ -5,12 +5,15 @@
 set -eu
 cd "$(git rev-parse --show-toplevel)"
 
-# changed PATTERN... lists the staged files that are still there, ended by NUL.
-changed() { git diff --cached --name-only --diff-filter=ACMR -z -- "$@"; }
-
 if [ -e skills.toml ] && ! git diff --cached --quiet -- skills.toml skills.lock; then
 	skillpm lock --check
 fi
-if ! git diff --cached --quiet --diff-filter=ACMR -- ':(glob)**/SKILL.md'; then
-	changed ':(glob)**/SKILL.md' | xargs -0 skillpm validate
+
+# The project's own skills. What lies below a directory with a dot is installed,
+# somebody else's, and for `skillpm verify` to judge.
+changed() {
+	git diff --cached --diff-filter=ACMR "$@" -- ':(glob)**/SKILL.md' ':(exclude,glob)**/.*/**'
+}
+if ! changed --quiet; then
+	changed --name-only -z | xargs -0 skillpm validate
 fi
