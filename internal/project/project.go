@@ -208,6 +208,9 @@ func (p *Project) load() error {
 	if err != nil {
 		return err
 	}
+	if err := m.CheckAgents(knownAgent); err != nil {
+		return err
+	}
 	p.manifest, p.manifestData = m, data
 	if err := p.loadConfig(); err != nil {
 		return err

@@ -47,6 +47,12 @@ func (p *Project) targets() []string {
 	return out
 }
 
+// knownAgent answers manifest.CheckAgents from the table of agents.
+func knownAgent(id string) (known bool, similar []string) {
+	_, known = agents.Get(id)
+	return known, agents.Similar(id)
+}
+
 // agentDir returns the directory of an agent in this scope.
 func (p *Project) agentDir(id string) (string, bool) {
 	a, ok := agents.Get(id)

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -190,32 +189,6 @@ variable CI is set. With SRC it is the same as add.`,
 		}
 		return app.with(open, s, f.change, func(p *project.Project) (Result, error) {
 			c, err := p.Install(ctx, f.opt)
-			return resultOr(c, err, wrapChange)
-		})
-	})
-}
-
-func newLockCmd(app *App) *cobra.Command {
-	var s scope
-	var f installFlags
-	var check bool
-	cmd := &cobra.Command{Use: "lock", Short: "Resolve skills.toml into skills.lock", Args: cobra.NoArgs}
-	s.add(cmd)
-	f.add(cmd)
-	cmd.Flags().BoolVar(&check, "check", false, "write nothing; exit 3 and say the difference if the lock is out of date")
-	return app.command(cmd, "lock", func(ctx context.Context, _ []string) (Result, error) {
-		open := opener(project.OpenConflicted)
-		if check {
-			open = project.Open
-		}
-		return app.with(open, s, f.change, func(p *project.Project) (Result, error) {
-			if check {
-				if err := p.CheckLock(ctx); err != nil {
-					return nil, err
-				}
-				return message{sentence: fmt.Sprintf("skills.lock is up to date: %s\n", plural(len(p.LockFile().Skills), "skill"))}, nil
-			}
-			c, err := p.Lock(ctx, project.LockOptions{DryRun: f.opt.DryRun, ResolveSubskills: f.opt.ResolveSubskills})
 			return resultOr(c, err, wrapChange)
 		})
 	})
