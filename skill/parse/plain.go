@@ -2,6 +2,7 @@ package parse
 
 import (
 	"bytes"
+	"strings"
 
 	yaml "go.yaml.in/yaml/v4"
 )
@@ -117,16 +118,12 @@ func plainKeyByte(c byte, first bool) bool {
 func plainValue(v []byte) (text string, style yaml.Style, ok bool) {
 	switch c := v[0]; {
 	case c == '"' || c == '\'':
-		body, closed := bytes.CutSuffix(v[1:], v[:1])
-		if !closed || len(v) < 2 || bytes.IndexByte(body, c) >= 0 || bytes.IndexByte(body, '\\') >= 0 || !plainText(body) {
+		if len(v) < 2 || v[len(v)-1] != c || !plainText(v) {
 			return "", 0, false
 		}
-		if c == '"' {
-			return string(body), yaml.DoubleQuotedStyle, true
-		}
-		return string(body), yaml.SingleQuotedStyle, true
+		return quotedText(v[1:len(v)-1], c)
 	case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80:
-		if !plainText(v) || notText(v) || v[len(v)-1] == ':' || bytes.Contains(v, []byte(": ")) {
+		if !plainText(v) || notText(v) || v[len(v)-1] == ':' || bytes.Contains(v, []byte(": ")) || bytes.Contains(v, []byte(" #")) {
 			return "", 0, false
 		}
 		return string(v), 0, true
@@ -134,14 +131,40 @@ func plainValue(v []byte) (text string, style yaml.Style, ok bool) {
 	return "", 0, false
 }
 
-// plainText declines control characters, comments and every line break that
-// Unicode has.
+// quotedText decodes what stands between quotes: double ones without escapes,
+// single ones in which a quote is doubled.
+func quotedText(body []byte, quote byte) (text string, style yaml.Style, ok bool) {
+	if quote == '"' {
+		return string(body), yaml.DoubleQuotedStyle, !bytes.ContainsAny(body, `"\`)
+	}
+	n := bytes.Count(body, []byte("'"))
+	if n != 2*bytes.Count(body, []byte("''")) {
+		return "", 0, false
+	}
+	return strings.ReplaceAll(string(body), "''", "'"), yaml.SingleQuotedStyle, true
+}
+
+// plainText declines control characters and the line breaks and marks that
+// Unicode has beside them.
 func plainText(v []byte) bool {
 	for i, c := range v {
+		if c >= 0x20 && c < 0x7f {
+			continue
+		}
+		var next, third byte
+		if i+2 < len(v) {
+			next, third = v[i+1], v[i+2]
+		} else if i+1 < len(v) {
+			next = v[i+1]
+		}
 		switch {
-		case c < 0x20 || c == 0x7f || c == '#' || c == 0xc2 || c == 0xef:
+		case c < 0x20 || c == 0x7f:
 			return false
-		case c == 0xe2 && i+2 < len(v) && v[i+1] == 0x80 && (v[i+2] == 0xa8 || v[i+2] == 0xa9):
+		case c == 0xc2 && next < 0xa0: // C1 controls, U+0085 among them
+			return false
+		case c == 0xef && (next == 0xbb || next == 0xbf): // U+FEFF, U+FFFE
+			return false
+		case c == 0xe2 && next == 0x80 && (third == 0xa8 || third == 0xa9): // U+2028, U+2029
 			return false
 		}
 	}

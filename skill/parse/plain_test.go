@@ -34,6 +34,8 @@ func FuzzPlainNodes(f *testing.F) {
 		"name: a\ndescription: b c\n", "a: \"x\"\nb: 'y'\n", "metadata:\n  a: \"1\"\n  b: c\n\nname: x", "a: b\n  c\n", "a:\nb: c", "a:\n", "a: x:\n",
 		"a: x: y\n", "a: \"x\" y\n", "a: true\n", "true: a\n", "a:b\n", "a:  b  \n", "m:\n  a: b\n   c: d\n", "m:\n  a:\n    b: c\n", "a: é: b", "a: 'it''s'\n",
 		"a: b\na: c\n", " a: b\n", "a: http://x\n", "a: x\u2028y\n", "a: \"\"\n", "y: n\n", "a: [b]\n", "a: b\n\n\nc: d\n\n", "a: ü\n", "a: b\r\n", "a-: b\n", "a.: b",
+		"a: C# b\n", "a: b #c\n", "a: 'b # c'\n", "a: \"b # c\"\n", "a: 'x'''\n", "a: '''x'\n", "a: ''''\n", "a: 'x'' 'y'\n",
+		"a: \u00a0x\u00a0\n", "a: \uff01\n", "a: x\u0085y\n", "a: ''\n", "a: x \u00a0\n",
 	} {
 		f.Add([]byte(text))
 	}
