@@ -53,6 +53,9 @@ func (p *Project) Add(ctx context.Context, specs []string, opt AddOptions) (*Cha
 		}
 		adds, skipped = append(adds, more...), append(skipped, left...)
 	}
+	if err := distinctKeys(adds); err != nil {
+		return nil, err
+	}
 	if len(adds) == 0 {
 		return nil, skippedFindings(skipped)
 	}
@@ -67,6 +70,20 @@ func (p *Project) Add(ctx context.Context, specs []string, opt AddOptions) (*Cha
 		return change, err
 	}
 	return change, skippedFindings(skipped)
+}
+
+// distinctKeys refuses two sources for one key in one call.
+func distinctKeys(adds []addition) error {
+	seen := map[string]addition{}
+	for _, a := range adds {
+		if other, ok := seen[a.key.Fold()]; ok && other.req.Source.Identity() != a.req.Source.Identity() {
+			return diag.New(diag.NameCollision, "two skills would be `%s`", a.key).
+				WithDetail("%s", other.req.Source.Identity()).WithDetail("%s", a.req.Source.Identity()).
+				WithHint("add one of them alone with --as OTHER-NAME")
+		}
+		seen[a.key.Fold()] = a
+	}
+	return nil
 }
 
 // skippedFindings makes a run that could not take everything asked for fail.
@@ -106,14 +123,21 @@ func (p *Project) addSolvable(ctx context.Context, adds []addition, opt AddOptio
 
 // addAll edits the manifest and resolves.
 func (p *Project) addAll(ctx context.Context, adds []addition, opt AddOptions) (transaction, error) {
-	data := p.manifestData
 	var prefer []skill.Key
-	var err error
+	var entries []manifest.Entry
 	for _, a := range adds {
-		if data, err = p.addOne(data, a, opt); err != nil {
+		if err := p.checkKey(a); err != nil {
 			return transaction{}, err
 		}
 		prefer = append(prefer, a.key)
+		entries = append(entries, manifest.Entry{Key: a.key, Requirement: a.req})
+	}
+	data, err := manifest.SetAll(p.manifestData, entries)
+	for i := 0; err == nil && opt.Use != "" && i < len(adds); i++ {
+		data, err = manifest.SetUse(data, adds[i].key, opt.Use)
+	}
+	if err != nil {
+		return transaction{}, err
 	}
 	if err := p.setManifest(data); err != nil {
 		return transaction{}, err
@@ -128,23 +152,20 @@ func (p *Project) addAll(ctx context.Context, adds []addition, opt AddOptions) (
 	return t, nil
 }
 
-func (p *Project) addOne(data []byte, a addition, opt AddOptions) ([]byte, error) {
-	for _, s := range p.manifest.Skills {
+// checkKey refuses a key that skills.toml has for another source.
+func (p *Project) checkKey(a addition) error {
+	for _, s := range p.written.Skills {
 		if s.Key.Fold() != a.key.Fold() {
 			continue
 		}
 		if s.Key != a.key || s.Requirement.Source.Identity() != a.req.Source.Identity() {
-			return nil, diag.New(diag.NameCollision, "`%s` is already in skills.toml, from %s", s.Key, s.Requirement.Source.Identity()).
+			return diag.New(diag.NameCollision, "`%s` is already in skills.toml, from %s", s.Key, s.Requirement.Source.Identity()).
 				At(p.manifest.File, s.Line, s.Column).
 				WithDetail("asked for now: %s", a.req.Source.Identity()).
 				WithHint("`skillpm add %s --as OTHER-NAME` keeps both", a.req.Source.Identity())
 		}
 	}
-	data, err := manifest.Set(data, a.key, a.req)
-	if err == nil && opt.Use != "" {
-		data, err = manifest.SetUse(data, a.key, opt.Use)
-	}
-	return data, err
+	return nil
 }
 
 // setManifest makes data the manifest of this run; the file is written by the
@@ -155,7 +176,7 @@ func (p *Project) setManifest(data []byte) error {
 	if err != nil {
 		return err
 	}
-	p.manifest = m
+	p.manifest = m // p.written stays what is on disk
 	p.config = manifest.Layer(p.user, m.Config)
 	p.manifestData = data
 	if err := p.loadPolicies(); err != nil {

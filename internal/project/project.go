@@ -80,7 +80,8 @@ type Project struct {
 	// Root is the directory of skills.toml and skills.lock.
 	Root string
 
-	manifest     *manifest.Manifest
+	manifest     *manifest.Manifest // as this run edits it
+	written      *manifest.Manifest // as it is on disk
 	manifestData []byte
 	lock         *lockfile.Lock
 	lockData     []byte
@@ -211,7 +212,7 @@ func (p *Project) load() error {
 	if err := m.CheckAgents(knownAgent); err != nil {
 		return err
 	}
-	p.manifest, p.manifestData = m, data
+	p.manifest, p.written, p.manifestData = m, m, data
 	if err := p.loadConfig(); err != nil {
 		return err
 	}
@@ -220,6 +221,7 @@ func (p *Project) load() error {
 
 func (p *Project) loadEmpty() error {
 	p.manifest = &manifest.Manifest{File: manifest.FileName}
+	p.written = p.manifest
 	return p.loadConfig()
 }
 
