@@ -154,7 +154,12 @@ func (s *SignerRule) load(file func(string, *node, diag.Code, string, func([]byt
 }
 
 // rule returns the first rule of p that matches the source, nil if none does.
-func (p *Policy) rule(identity string) *Rule {
+// The project's own skills are exempt: they are being edited.
+func (p *Policy) rule(src skill.Source) *Rule {
+	if src.Kind() == skill.SourcePath {
+		return nil
+	}
+	identity := src.Identity()
 	for i := range p.Rules {
 		if p.Rules[i].match.match(identity) {
 			return &p.Rules[i]
@@ -175,7 +180,7 @@ func (s *Set) rootFor(p *Policy) (*trustedRoot, error) {
 func (s *Set) Match(src skill.Source) []RuleRef {
 	var refs []RuleRef
 	for _, p := range s.policies {
-		if r := p.rule(src.Identity()); r != nil {
+		if r := p.rule(src); r != nil {
 			refs = append(refs, RuleRef{File: p.File, Line: r.Line, Match: r.Match, Mode: r.Mode})
 		}
 	}

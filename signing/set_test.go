@@ -42,6 +42,18 @@ func TestFilesAreJoined(t *testing.T) {
 	}
 }
 
+// The project's own skills are exempt from rules.
+func TestPathSkillsAreExempt(t *testing.T) {
+	set, err := NewSet(SetOptions{}, mustPolicy(t, "[[trust.rules]]\nmatch = \"**\"\nmode = \"required\"\nany_of = [ { "+releaseRule+" } ]\n", ScopeSystem))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := input(t, set, deployTree(t), nil)
+	wantCode(t, Verify(t.Context(), in), "signature_missing")
+	in.Source = mustSource(t, "path:./house")
+	wantCode(t, Verify(t.Context(), in), "unsigned")
+}
+
 // Of several signers, one is enough; if none fits, the nearest refusal is told.
 func TestAnyOf(t *testing.T) {
 	signer, _ := newSigner(t)

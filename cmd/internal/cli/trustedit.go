@@ -55,10 +55,12 @@ func (app *App) policyFile(t trustTarget) (*policyFile, error) {
 }
 
 func (f *policyFile) write(data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(f.path), 0o755); err != nil {
+	root, err := (*fsx.FS)(nil).MakeRoot(filepath.Dir(f.path), 0o755)
+	if err != nil {
 		return fsx.Diag(err, "make the directory of the trust rules")
 	}
-	if err := (*fsx.FS)(nil).WriteAtomic(f.path, data, 0o644); err != nil {
+	defer root.Close()
+	if err := root.WriteAtomic(filepath.Base(f.path), data, 0o644); err != nil {
 		return fsx.Diag(err, "write the trust rules")
 	}
 	return nil
