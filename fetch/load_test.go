@@ -1,8 +1,10 @@
 package fetch_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -201,8 +203,8 @@ func TestLoadRefusesForgedTrees(t *testing.T) {
 		bomb = tree(dir("a", bomb), dir("b", bomb))
 		hollow = tree(dir("a", hollow), dir("b", hollow))
 	}
-	for range 3000 {
-		deep = tree(dir("d", deep))
+	for range 25 {
+		deep = tree(dir(strings.Repeat("d", 200), deep))
 	}
 	for _, tt := range []struct {
 		name string
@@ -262,6 +264,49 @@ func TestLoadManyKeepsFaultsApart(t *testing.T) {
 	}
 	if n := s.Batches.Load(); n != 2 { // the links, then all files
 		t.Errorf("%d batches", n)
+	}
+}
+
+// lossy has lost one file.
+type lossy struct {
+	fetch.Snapshot
+	lost fetch.ID
+}
+
+func (l *lossy) Blobs(ctx context.Context, ids []fetch.ID, visit func(fetch.ID, []byte) error) error {
+	if slices.Contains(ids, l.lost) {
+		return diag.New(diag.FetchFailed, "corrupt")
+	}
+	return l.Snapshot.Blobs(ctx, ids, visit)
+}
+
+// A file that the server has lost is the fault of the skill that needs it alone.
+func TestLoadManySurvivesALostFile(t *testing.T) {
+	content := files{}
+	for i := range 6 {
+		content[fmt.Sprintf("s%d/SKILL.md", i)] = text(fmt.Sprint("skill ", i))
+	}
+	s, commit := commitOf(t, content)
+	lost, err := s.Repo.Blob("skill 2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var at []fetch.SkillAt
+	for i := range 6 {
+		at = append(at, fetch.SkillAt{Commit: commit, Path: fmt.Sprintf("s%d", i)})
+	}
+	came := map[int]int{}
+	list, err := fetch.LoadMany(t.Context(), &lossy{s, fetch.ID(lost)}, at, fetch.LoadOptions{}, func(i int, _ skill.File, _ []byte) error {
+		came[i]++
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, l := range list {
+		if (l.Err != nil) != (i == 2) || came[i] != 1 && i != 2 {
+			t.Errorf("skill %d: %v, came %d times", i, l.Err, came[i])
+		}
 	}
 }
 

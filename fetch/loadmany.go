@@ -71,40 +71,103 @@ func (it *item) plan(ctx context.Context, o *objects, a SkillAt, opt LoadOptions
 }
 
 type loader struct {
-	items []item
-	sink  func(i int, f skill.File, data []byte) error
+	items   []item
+	sink    func(i int, f skill.File, data []byte) error
+	missing map[ID][]use // blobs that have not come yet
+	sinkErr error
+	// failures counts fetches that failed since one succeeded.
+	failures int
 }
 
 // use is one place where a blob is wanted.
 type use struct{ item, file int }
 
+// read fetches what the items need, all together. If that fails for a reason
+// that may lie in one file, such as one that the server has lost, halves are
+// tried, so that the other skills come through.
 func (l *loader) read(ctx context.Context, s Snapshot) error {
-	uses := map[ID][]use{}
-	var ids []ID
+	l.missing = map[ID][]use{}
+	all := make([]int, len(l.items))
 	for i := range l.items {
+		all[i] = i
 		if l.items[i].err != nil {
 			continue
 		}
 		for n, f := range l.items[i].planned {
-			if uses[f.id] == nil {
-				ids = append(ids, f.id)
-			}
-			uses[f.id] = append(uses[f.id], use{i, n})
+			l.missing[f.id] = append(l.missing[f.id], use{i, n})
 		}
 	}
+	return l.readItems(ctx, s, all)
+}
+
+// maxFailures is after how many failures in a row no further half is tried: one
+// file among the most skills that a repository has is found in sixteen.
+const maxFailures = 20
+
+func (l *loader) readItems(ctx context.Context, s Snapshot, items []int) error {
+	ids := l.missingOf(items)
 	if len(ids) == 0 {
 		return nil
 	}
+	err := l.fetch(ctx, s, ids)
+	if err == nil {
+		l.failures = 0
+		return nil
+	}
+	if l.failures++; l.sinkErr != nil || ctx.Err() != nil || !mayBeOneFile(err) || l.failures > maxFailures {
+		return err
+	}
+	if len(items) == 1 {
+		l.items[items[0]].err = err
+		return nil
+	}
+	half := len(items) / 2
+	if err := l.readItems(ctx, s, items[:half]); err != nil {
+		return err
+	}
+	return l.readItems(ctx, s, items[half:])
+}
+
+func mayBeOneFile(err error) bool {
+	e := diag.All(err)[0]
+	switch e.Code {
+	case diag.PackInvalid, diag.CommitGone, diag.FetchFailed, diag.FetchTooLarge:
+		return e.Reason != ReasonTemporary
+	}
+	return false
+}
+
+// missingOf returns what items still need, in the order of their files.
+func (l *loader) missingOf(items []int) []ID {
+	var ids []ID
+	asked := map[ID]bool{}
+	for _, i := range items {
+		if l.items[i].err != nil {
+			continue
+		}
+		for _, f := range l.items[i].planned {
+			if _, ok := l.missing[f.id]; ok && !asked[f.id] {
+				asked[f.id] = true
+				ids = append(ids, f.id)
+			}
+		}
+	}
+	return ids
+}
+
+func (l *loader) fetch(ctx context.Context, s Snapshot, ids []ID) error {
 	return s.Blobs(ctx, ids, func(id ID, data []byte) error {
 		sum := sha256.Sum256(data)
-		for _, u := range uses[id] {
+		uses := l.missing[id]
+		delete(l.missing, id)
+		for _, u := range uses {
 			it := &l.items[u.item]
 			f, ok := it.take(it.planned[u.file], data, sum)
 			if !ok || l.sink == nil {
 				continue
 			}
-			if err := l.sink(u.item, f, data); err != nil {
-				return err
+			if l.sinkErr = l.sink(u.item, f, data); l.sinkErr != nil {
+				return l.sinkErr
 			}
 		}
 		return nil

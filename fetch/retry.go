@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/skill"
 )
 
@@ -82,13 +83,24 @@ func (r *retry) do(ctx context.Context, f func() error) error {
 			return err
 		}
 		if attempt >= r.opt.Attempts {
-			return t.Err
+			return giveUp(t.Err)
 		}
 		if e := r.opt.Wait(ctx, max(delay, t.After)); e != nil {
 			return e
 		}
 		delay = min(2*delay, r.opt.Max)
 	}
+}
+
+// ReasonTemporary is the Reason of a finding that was tried again in vain, and
+// may be gone later.
+const ReasonTemporary = "temporary"
+
+func giveUp(err error) error {
+	if e, ok := errors.AsType[*diag.Error](err); ok && e.Reason == "" {
+		e.Reason = ReasonTemporary
+	}
+	return err
 }
 
 func (r *retry) Refs(ctx context.Context, repo skill.Source, prefixes ...string) (refs *Refs, err error) {

@@ -92,7 +92,7 @@ func cleanMessage(b []byte) string {
 	if len(b) > maxMessage {
 		b = b[:maxMessage]
 	}
-	return diag.Escape(string(bytes.TrimSpace(b)))
+	return diag.Escape(string(bytes.Trim(b, " \t\r\n\x00")))
 }
 
 // pktWriter builds a request.

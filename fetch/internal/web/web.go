@@ -159,7 +159,14 @@ func New(cfg Config) (*http.Transport, *Guard, error) {
 		getenv = func(string) string { return "" }
 	}
 	guard := NewGuard(cfg.Named, cfg.ConnectTimeout)
-	roots, err := authorities(append([]string{getenv("SSL_CERT_FILE")}, cfg.CAFiles...))
+	files := cfg.CAFiles
+	// As in Go and OpenSSL, a variable that names no file changes nothing.
+	if file := getenv("SSL_CERT_FILE"); file != "" {
+		if _, err := os.Stat(file); err == nil {
+			files = append(files[:len(files):len(files)], file)
+		}
+	}
+	roots, err := authorities(files)
 	if err != nil {
 		return nil, nil, err
 	}
