@@ -22,7 +22,7 @@ func TestProxy(t *testing.T) {
 	asked := 0
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked++
-		out, err := http.NewRequestWithContext(r.Context(), r.Method, s.URL+r.URL.RequestURI()[len("http://git.example.com"):], r.Body)
+		out, err := http.NewRequestWithContext(r.Context(), r.Method, s.URL+r.URL.RequestURI(), r.Body)
 		if err != nil {
 			t.Error(err)
 			return
