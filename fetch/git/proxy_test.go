@@ -27,7 +27,7 @@ func TestProxy(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		out.Header = r.Header
+		out.Header, out.ContentLength = r.Header, r.ContentLength
 		res, err := http.DefaultTransport.RoundTrip(out)
 		if err != nil {
 			t.Error(err)
