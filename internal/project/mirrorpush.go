@@ -159,22 +159,19 @@ func (s *supply) get(ctx context.Context, o order) (goods, error) {
 	return s.goods[o.digest], nil
 }
 
-// load asks for all at once, and after a failure for each alone, so that one
-// skill that cannot be had does not take the others with it.
+// load asks for all at once; one that cannot be had does not take the others
+// with it.
 func (s *supply) load(ctx context.Context) {
-	if got, err := s.p.obtain(ctx, s.orders); err == nil {
-		for i, g := range got {
-			s.goods[s.orders[i].digest] = g
+	got, errs := s.p.obtainEach(ctx, s.orders)
+	for i, o := range s.orders {
+		if errs[i] == nil && got[i].tree == nil { // told with another skill of the repository
+			errs[i] = joinFindings(errs)
 		}
-		return
-	}
-	for _, o := range s.orders {
-		got, err := s.p.obtain(ctx, []order{o})
-		if err != nil {
-			s.errs[o.digest] = err
+		if errs[i] != nil {
+			s.errs[o.digest] = errs[i]
 			continue
 		}
-		s.goods[o.digest] = got[0]
+		s.goods[o.digest] = got[i]
 	}
 }
 

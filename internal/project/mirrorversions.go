@@ -157,23 +157,17 @@ func (p *Project) obtainable(ctx context.Context, list []mirrorOrder) ([]mirrorO
 	for i, o := range list {
 		all[i] = o.order
 	}
-	got, err := p.obtain(ctx, all)
+	got, errs := p.obtainEach(ctx, all)
 	out := list[:0]
 	for i, o := range list {
-		g := goods{}
-		if err == nil {
-			g = got[i]
-		} else {
-			one, err := p.obtain(ctx, all[i:i+1])
-			if diag.Exit(err) == 1 || errors.Is(err, context.Canceled) { // network, not content
-				return nil, err
-			}
-			if err != nil {
-				continue
-			}
-			g = one[0]
+		err := errs[i]
+		if diag.Exit(err) == 1 || errors.Is(err, context.Canceled) { // network, not content
+			return nil, err
 		}
-		o.digest, o.bundle = g.digest, g.bundle
+		if err != nil || got[i].tree == nil {
+			continue
+		}
+		o.digest, o.bundle = got[i].digest, got[i].bundle
 		out = append(out, o)
 	}
 	return out, nil

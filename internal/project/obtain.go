@@ -44,14 +44,23 @@ func (p *Project) obtain(ctx context.Context, list []order) ([]goods, error) {
 // obtainEach is obtain with an error for each order.
 func (p *Project) obtainEach(ctx context.Context, list []order) ([]goods, []error) {
 	out, errs := make([]goods, len(list)), make([]error, len(list))
-	byRepo := map[string][]int{}
-	var repos []string
+	var open []int
 	for i, o := range list {
 		if g, ok := p.fromStore(o); ok {
 			out[i] = g
 			continue
 		}
-		id := o.src.Repository()
+		open = append(open, i)
+	}
+	open, err := p.obtainMirrored(ctx, list, open, out)
+	if err != nil {
+		errs[open[0]] = err
+		return out, errs
+	}
+	byRepo := map[string][]int{}
+	var repos []string
+	for _, i := range open {
+		id := list[i].src.Repository()
 		if byRepo[id] == nil {
 			repos = append(repos, id)
 		}
@@ -94,22 +103,30 @@ func joinFindings(errs []error) error {
 	return list.Err()
 }
 
-func (p *Project) obtainFrom(ctx context.Context, list []order, indices []int, out []goods, errs []error) error {
+// obtainMirrored takes what the mirrors hold, several skills at once, and returns
+// the indices that are left. On an error there is at least one.
+func (p *Project) obtainMirrored(ctx context.Context, list []order, indices []int, out []goods) ([]int, error) {
+	if len(indices) == 0 { // the warm path opens no mirror
+		return nil, nil
+	}
+	if mirrors, err := p.openMirrors(ctx); err != nil || len(mirrors) == 0 {
+		return indices, err
+	}
+	found := make([]bool, len(indices))
+	err := par.Do(ctx, p.opt.Jobs, len(indices), func(ctx context.Context, k int) (err error) {
+		out[indices[k]], found[k], err = p.fromMirrors(ctx, list[indices[k]])
+		return err
+	})
 	var rest []int
-	for _, i := range indices {
-		g, ok, err := p.fromMirrors(ctx, list[i])
-		if err != nil {
-			return err
+	for k, i := range indices {
+		if !found[k] {
+			rest = append(rest, i)
 		}
-		if ok {
-			out[i] = g
-			continue
-		}
-		rest = append(rest, i)
 	}
-	if len(rest) == 0 {
-		return nil
-	}
+	return rest, err
+}
+
+func (p *Project) obtainFrom(ctx context.Context, list []order, rest []int, out []goods, errs []error) error {
 	if p.opt.Offline {
 		for _, i := range rest {
 			errs[i] = missingOffline(list[i])

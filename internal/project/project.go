@@ -53,7 +53,7 @@ type Options struct {
 	Jobs int
 	// MinAge replaces the configured min_age when not nil.
 	MinAge *time.Duration
-	// Report receives warnings and notes.
+	// Report receives warnings and notes, one call at a time.
 	Report func(*diag.Error)
 	// Ask puts a yes/no question; nil means that nobody is there.
 	Ask func(question string) bool
@@ -160,6 +160,7 @@ func newProject(opt Options) (*Project, error) {
 	if opt.Report == nil {
 		opt.Report = func(*diag.Error) {}
 	}
+	opt.Report = serial(opt.Report)
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
@@ -169,6 +170,17 @@ func newProject(opt Options) (*Project, error) {
 	p := &Project{opt: opt, gathered: map[diag.Code][]string{}, argHosts: map[string]bool{}, consent: map[string]bool{}}
 	p.repos = newRepositories(p)
 	return p, nil
+}
+
+// serial lets one call of report run at a time: repositories and mirrors are
+// read in parallel, and whoever listens need not know.
+func serial(report func(*diag.Error)) func(*diag.Error) {
+	var mu sync.Mutex
+	return func(e *diag.Error) {
+		mu.Lock()
+		defer mu.Unlock()
+		report(e)
+	}
 }
 
 // getenv returns the value of an environment variable, the last one given, as
