@@ -159,7 +159,8 @@ type Diagnostic struct {
 }
 
 // Skill inspects the skill that target names, as parse.Examine does. The report
-// is the validation's; the inspection is nil if target names no single skill.
+// is the validation's, its findings naming files relative to the skill; the
+// inspection is nil if target names no single skill.
 func Skill(ctx context.Context, target string, opt parse.ValidateOptions) (*Inspection, *parse.Report, error) {
 	if opt.Tokens == nil {
 		opt.Tokens = derive.Tokens
@@ -326,7 +327,8 @@ func (in *Inspection) training(x *parse.Examination, sums map[string][sha256.Siz
 	}
 }
 
-// diagnostics are the report's findings with paths inside the skill.
+// diagnostics are the report's findings. In both their files become paths inside
+// the skill, wherever that lies.
 func diagnostics(x *parse.Examination) []Diagnostic {
 	list := []Diagnostic{}
 	for _, l := range x.Report.Lines {
@@ -334,12 +336,11 @@ func diagnostics(x *parse.Examination) []Diagnostic {
 			list = append(list, Diagnostic{Verdict: l.Verdict, Code: l.Code(), Path: "."})
 			continue
 		}
-		rel, err := filepath.Rel(filepath.FromSlash(x.Label), filepath.FromSlash(l.Finding.File))
-		if err != nil {
-			rel = parse.FileName
+		if rel, err := filepath.Rel(filepath.FromSlash(x.Label), filepath.FromSlash(l.Finding.File)); err == nil {
+			l.Finding.File = filepath.ToSlash(rel)
 		}
 		list = append(list, Diagnostic{
-			Verdict: l.Verdict, Code: l.Code(), Path: filepath.ToSlash(rel), Line: l.Finding.Line, Message: l.Finding.Error(),
+			Verdict: l.Verdict, Code: l.Code(), Path: l.Finding.File, Line: l.Finding.Line, Message: l.Finding.Error(),
 		})
 	}
 	return list
