@@ -2,6 +2,7 @@ package signing
 
 import (
 	"bytes"
+	"crypto/elliptic"
 	"fmt"
 	"strings"
 	"testing"
@@ -66,10 +67,17 @@ func TestEscapeCodesInIdentities(t *testing.T) {
 	w := release
 	w.identity = "evil\x1b[2J@acme.example"
 	bundle := v.sign(t, w, "deploy", tree)
-	for _, set := range []*Set{v.set(t), v.set(t, rule(t, releaseRule))} {
-		got := Verify(t.Context(), input(t, set, tree, bundle))
+	evil := newPrivateCA(t, "CA\u202e\x1b]0;x\a").signer(t, newECKey(t, elliptic.P256()), "Acme\x1b[2J\u202e")
+	ca := newPrivateCA(t, "Acme CA")
+	caSet := keySet(t, certPEM(ca.root), acmeSubject)
+	for _, in := range []Input{
+		input(t, v.set(t), tree, bundle), input(t, v.set(t, rule(t, releaseRule)), tree, bundle),
+		input(t, nil, tree, signWithout(t, evil, tree)), input(t, caSet, tree, signWithout(t, evil, tree)),
+	} {
+		in.Now = caNow
+		got := Verify(t.Context(), in)
 		shown := got.Summary() + got.Message + strings.Join(got.Details, "") + fmt.Sprint(got.Notes)
-		if strings.ContainsAny(shown, "\x1b\u202e") {
+		if strings.ContainsAny(shown, "\x1b\u202e\a") {
 			t.Errorf("printed raw: %q", shown)
 		}
 	}
@@ -88,7 +96,7 @@ func TestInspect(t *testing.T) {
 		t.Fatal(err)
 	}
 	if in.Facts.Kind != KindKeyless || in.Facts.Identity != release.identity || in.Name != "deploy" || in.Files != 2 ||
-		in.TreeDigest != tree.Digest().Hex() || len(in.Log) != 1 || in.Timestamps != 1 || in.Algorithm != "ECDSA P-256 with SHA-256" {
+		in.TreeDigest != tree.Digest().Hex() || len(in.Log) != 1 || len(in.Times) != 1 || in.Algorithm != "ECDSA P-256 with SHA-256" {
 		t.Errorf("got %+v", in)
 	}
 	// What it suggests must be a rule that accepts the bundle.

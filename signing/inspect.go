@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/digitorus/timestamp"
+
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/skill"
 )
@@ -29,8 +31,9 @@ type Inspection struct {
 	NotAfter   time.Time   `json:"notAfter,omitzero"`
 	Extensions []Extension `json:"extensions,omitempty"`
 	Log        []LogEntry  `json:"log,omitempty"`
-	// Timestamps counts the RFC 3161 timestamps.
-	Timestamps int `json:"timestamps,omitempty"`
+	// Timestamps counts the RFC 3161 timestamps, Times what the readable ones say.
+	Timestamps int         `json:"timestamps,omitempty"`
+	Times      []time.Time `json:"times,omitempty"`
 	// Name is the statement's subject, Files the number of signed files,
 	// TreeDigest our own subject digest if there is one, Ignored what the signer
 	// left out. Statement says why there are none, else it is empty.
@@ -65,7 +68,7 @@ func Inspect(data []byte, src skill.Source) (*Inspection, error) {
 	if f != nil {
 		return nil, f.err()
 	}
-	in := &Inspection{Facts: b.facts, MediaType: b.mediaType, Timestamps: len(b.timestamps), Extensions: b.extensions(), Rule: b.suggestRule(src)}
+	in := &Inspection{Facts: b.facts, MediaType: b.mediaType, Timestamps: len(b.timestamps), Times: b.claimedTimes(), Extensions: b.extensions(), Rule: b.suggestRule(src)}
 	if b.leaf != nil {
 		in.Algorithm, in.KeyFingerprint = b.key.name, b.key.fingerprint()
 		in.NotBefore, in.NotAfter = b.leaf.NotBefore, b.leaf.NotAfter
@@ -86,6 +89,17 @@ func Inspect(data []byte, src skill.Source) (*Inspection, error) {
 	in.Name, in.Files, in.TreeDigest = s.Subject[0].Name, len(s.Predicate.Resources), s.Subject[0].Digest[treeDigestName]
 	in.Ignored = slices.Sorted(slices.Values(s.Predicate.Serialization.IgnorePaths))
 	return in, nil
+}
+
+// claimedTimes reads the timestamps without checking who made them.
+func (b *bundle) claimedTimes() (times []time.Time) {
+	defer func() { _ = recover() }() // the library's ASN.1 reader is not ours to trust
+	for _, raw := range b.timestamps {
+		if t, err := timestamp.ParseResponse(raw); err == nil {
+			times = append(times, t.Time)
+		}
+	}
+	return times
 }
 
 // err is the fault as a finding.

@@ -262,8 +262,8 @@ func (r trustInspect) Text(s *ui.Streams) {
 		}
 		row("log", text)
 	}
-	if r.Timestamps > 0 {
-		row("timestamps", plural(r.Timestamps, "signed timestamp"))
+	for _, at := range r.Times {
+		row("timestamp", day(at))
 	}
 	row("signs", r.Name)
 	row("files", plural(r.Files, "file"))
