@@ -126,7 +126,7 @@ type Input struct {
 	// Overrides are the root's, one a name.
 	Overrides []Override
 	// Lock is the previous lock. Path skills that are being edited do not
-	// belong here: they are no facts.
+	// belong here, they are no facts; under Frozen their entries do, with Local.
 	Lock []Locked
 	// Unlock names the entries that the user asked to update; UnlockAll
 	// releases all, as if there were no lock.

@@ -147,7 +147,7 @@ func (s *session) solvedBy(o Override) (bool, error) {
 	in := s.in
 	in.Overrides = slices.DeleteFunc(slices.Clone(in.Overrides), func(p Override) bool { return p.Name == o.Name })
 	in.Overrides = append(in.Overrides, o)
-	t := newSession(s.ctx, in, s.u)
+	t := newSession(s.stopped, in, s.u)
 	t.conflicts = s.conflicts
 	r, err := t.answer(false)
 	switch {
@@ -156,7 +156,7 @@ func (s *session) solvedBy(o Override) (bool, error) {
 		s.need = t.need
 		return false, err
 	case err != nil:
-		return false, s.ctx.Err()
+		return false, s.stopped()
 	}
 	path, _ := t.graphOf(r).firstCycle(in.RootName)
 	return path == nil, nil

@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -12,66 +13,14 @@ import (
 // from the root leads to an entry that satisfies it, and every entry is reached.
 func (s *session) frozen() (*Solution, error) {
 	s.locked = s.before
-	r := &answer{index: map[skill.Key]int{}}
-	f := &Failure{Code: diag.LockOutdated}
-	f.Hint = "run `skillpm lock` and commit skills.lock"
-	depth := map[skill.Key]int{}
-	var queue []skill.Key
-	blame := func(name skill.Key, path Path, format string, args ...any) {
-		f.Proof = append(f.Proof, fmt.Sprintf(format, args...))
-		f.Culprits = append(f.Culprits, name)
-		if path != nil {
-			f.Why = append(f.Why, path)
-		}
-	}
-	follow := func(parent *Locked, list []*edge, d int) {
-		from, name := "your project", skill.Key("")
-		if parent != nil {
-			from, name = plain(parent.Candidate), parent.Name
-		}
-		for _, e := range list {
-			if !s.constrains(e, name) {
-				continue
-			}
-			why := s.lockFault(e)
-			if why != "" {
-				blame(e.Name, nil, "%s requires %s%s, but %s", from, e.Name, e.demand(), why)
-			}
-			if s.before[e.Name] != nil && depth[e.Name] == 0 {
-				depth[e.Name] = d
-				queue = append(queue, e.Name)
-			}
-		}
-	}
-	follow(nil, s.root, 1)
-	for len(queue) > 0 {
-		name := queue[0]
-		queue = queue[1:]
-		l := s.before[name]
-		edges, _, _, _ := s.requirementsOf(l.Candidate)
-		r.index[name] = len(r.chosen)
-		r.chosen = append(r.chosen, decided{cand: l.Candidate, depth: depth[name], edges: edges, kept: true})
-		follow(l, edges, depth[name]+1)
-	}
-	for i := range s.in.Lock {
-		if name := s.in.Lock[i].Name; depth[name] == 0 {
-			blame(name, nil, "the lock holds %s, which nothing requires", plain(s.in.Lock[i].Candidate))
-		}
-	}
-	if len(f.Proof) > 0 {
+	w := frozenWalk{session: s, depth: map[skill.Key]int{}, failure: &Failure{Code: diag.LockOutdated}}
+	r := w.walk()
+	if f := w.failure; len(f.Proof) > 0 {
 		slices.Sort(f.Culprits)
 		f.Culprits = slices.Compact(f.Culprits)
 		f.Headline = fmt.Sprintf("skills.lock is not what skills.toml asks for: see %s", and(quoted(f.Culprits)))
+		f.Hint = "run `skillpm lock` and commit skills.lock"
 		return nil, f
-	}
-	slices.SortStableFunc(r.chosen, func(a, b decided) int {
-		if a.depth != b.depth {
-			return a.depth - b.depth
-		}
-		return compareNames(a.cand.Name, b.cand.Name)
-	})
-	for i, d := range r.chosen {
-		r.index[d.cand.Name] = i
 	}
 	if f := s.refusals(r); f != nil {
 		return nil, f
@@ -80,6 +29,65 @@ func (s *session) frozen() (*Solution, error) {
 		return nil, err
 	}
 	return s.solution(r), nil
+}
+
+// frozenWalk visits the lock's entries from the root, nearest first.
+type frozenWalk struct {
+	*session
+	depth   map[skill.Key]int
+	queue   []skill.Key
+	failure *Failure
+}
+
+func (w *frozenWalk) walk() *answer {
+	r := &answer{index: map[skill.Key]int{}}
+	w.follow(nil, w.root, 1)
+	for len(w.queue) > 0 {
+		name := w.queue[0]
+		w.queue = w.queue[1:]
+		l := w.before[name]
+		edges, _, _, _ := w.requirementsOf(l.Candidate)
+		r.chosen = append(r.chosen, decided{cand: l.Candidate, depth: w.depth[name], edges: edges, kept: true})
+		w.follow(l, edges, w.depth[name]+1)
+	}
+	for _, l := range w.lock {
+		if w.depth[l.Name] == 0 {
+			w.blame(l.Name, "the lock holds %s, which nothing requires", plain(l.Candidate))
+		}
+	}
+	slices.SortStableFunc(r.chosen, func(a, b decided) int {
+		return cmp.Or(a.depth-b.depth, compareNames(a.cand.Name, b.cand.Name))
+	})
+	for i, d := range r.chosen {
+		r.index[d.cand.Name] = i
+	}
+	return r
+}
+
+// follow checks the edges of parent, nil for the root, and queues what they
+// reach first.
+func (w *frozenWalk) follow(parent *Locked, edges []*edge, depth int) {
+	from, name := "your project", skill.Key("")
+	if parent != nil {
+		from, name = plain(parent.Candidate), parent.Name
+	}
+	for _, e := range edges {
+		if !w.constrains(e, name) {
+			continue
+		}
+		if why := w.lockFault(e); why != "" {
+			w.blame(e.Name, "%s requires %s%s, but %s", from, e.Name, e.demand(), why)
+		}
+		if w.before[e.Name] != nil && w.depth[e.Name] == 0 {
+			w.depth[e.Name] = depth
+			w.queue = append(w.queue, e.Name)
+		}
+	}
+}
+
+func (w *frozenWalk) blame(name skill.Key, format string, args ...any) {
+	w.failure.Proof = append(w.failure.Proof, fmt.Sprintf(format, args...))
+	w.failure.Culprits = append(w.failure.Culprits, name)
 }
 
 // lockFault says how the entry for e's name fails it, or "".

@@ -37,6 +37,9 @@ func (s *Solution) Graph(in Input) Graph {
 }
 
 func (s *session) graphOf(r *answer) Graph {
+	if r.graph != nil {
+		return *r.graph
+	}
 	g := Graph{Project: s.in.Project, Nodes: make(map[skill.Key]Node, len(r.chosen))}
 	for _, e := range s.root {
 		g.Root = append(g.Root, e.Edge)
@@ -45,6 +48,7 @@ func (s *session) graphOf(r *answer) Graph {
 		d := &r.chosen[i]
 		g.Nodes[d.cand.Name] = Node{Version: d.cand.Version, Source: d.cand.Source, Edges: d.plainEdges()}
 	}
+	r.graph = &g
 	return g
 }
 

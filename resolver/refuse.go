@@ -48,7 +48,6 @@ func (s *session) faultOf(e *edge, parent skill.Key, from string) *diag.Error {
 func (s *session) refusals(r *answer) *Failure {
 	var found diag.List
 	var names []skill.Key
-	g := s.graphOf(r)
 	add := func(e *diag.Error, name skill.Key, paths []Path) {
 		if e == nil {
 			return
@@ -68,11 +67,11 @@ func (s *session) refusals(r *answer) *Failure {
 	}
 	for _, d := range r.chosen {
 		if d.cand.Refusal != nil {
-			add(d.cand.Refusal, d.cand.Name, g.Why(d.cand.Name)[:1])
+			add(d.cand.Refusal, d.cand.Name, s.graphOf(r).Why(d.cand.Name)[:1])
 		}
 		for _, e := range d.edges {
 			if s.faulty(e, d.cand.Name) {
-				add(s.faultOf(e, d.cand.Name, titled(d.cand)), d.cand.Name, g.toEdge(d.cand.Name, e.Name))
+				add(s.faultOf(e, d.cand.Name, titled(d.cand)), d.cand.Name, s.graphOf(r).toEdge(d.cand.Name, e.Name))
 			}
 		}
 	}

@@ -175,7 +175,7 @@ func (s *session) pulse() error {
 	if s.in.Expired != nil && s.in.Expired() {
 		return errBudget
 	}
-	return s.ctx.Err()
+	return s.stopped()
 }
 
 // packageOf returns the pkg of name, nil if its list is not loaded.

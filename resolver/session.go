@@ -2,7 +2,6 @@ package resolver
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"strings"
 
@@ -12,12 +11,13 @@ import (
 // session is one call of Solve: the input made ready, and what its several
 // searches share.
 type session struct {
-	ctx       context.Context
+	stopped   func() error // the context's Err
 	in        Input
 	u         Universe
 	overrides map[skill.Key]Override
 	locked    map[skill.Key]*Locked // entries that still hold, unlocked ones left out
 	before    map[skill.Key]*Locked // all entries
+	lock      []*Locked             // all entries, by name
 	lockEdges map[skill.Key][]*edge // of locked, overrides applied
 	root      []*edge               // sorted by name
 	rootEdge  map[skill.Key]*edge
@@ -40,25 +40,33 @@ type session struct {
 	blame     map[skill.Key]int // conflicts per name
 }
 
-func newSession(ctx context.Context, in Input, u Universe) *session {
+func newSession(stopped func() error, in Input, u Universe) *session {
+	names := len(in.Lock) + len(in.Root)
 	s := &session{
-		ctx: ctx, in: in, u: u,
-		overrides: map[skill.Key]Override{},
-		locked:    map[skill.Key]*Locked{}, before: map[skill.Key]*Locked{},
-		lockEdges: map[skill.Key][]*edge{}, rootEdge: map[skill.Key]*edge{}, exact: map[skill.Key][]skill.Version{},
-		held:   map[skill.Key]bool{},
-		places: map[skill.Key][]place{}, lists: map[skill.Key]*list{}, fixed: map[skill.Key]*list{},
-		ranges: map[string]*versionRange{}, need: &Need{}, blame: map[skill.Key]int{},
+		stopped: stopped, in: in, u: u,
+		overrides: map[skill.Key]Override{}, exact: map[skill.Key][]skill.Version{},
+		locked:    make(map[skill.Key]*Locked, len(in.Lock)),
+		before:    make(map[skill.Key]*Locked, len(in.Lock)),
+		lockEdges: make(map[skill.Key][]*edge, len(in.Lock)),
+		held:      make(map[skill.Key]bool, len(in.Lock)),
+		fixed:     make(map[skill.Key]*list, len(in.Lock)),
+		rootEdge:  make(map[skill.Key]*edge, len(in.Root)),
+		places:    make(map[skill.Key][]place, names),
+		lists:     make(map[skill.Key]*list, len(in.Root)),
+		ranges:    map[string]*versionRange{}, need: &Need{}, blame: map[skill.Key]int{},
 	}
-	in.Lock = slices.SortedStableFunc(slices.Values(in.Lock), func(a, b Locked) int { return compareNames(a.Name, b.Name) })
 	in.Overrides = slices.SortedStableFunc(slices.Values(in.Overrides), func(a, b Override) int { return compareNames(a.Name, b.Name) })
-	s.in = in
+	s.in.Overrides = in.Overrides
 	for _, o := range in.Overrides {
 		s.overrides[o.Name] = o
 		s.nameExactly(o.Name, o.Range, o.Ref)
 	}
+	s.lock = make([]*Locked, len(in.Lock))
 	for i := range in.Lock {
-		l := &in.Lock[i]
+		s.lock[i] = &in.Lock[i]
+	}
+	slices.SortStableFunc(s.lock, func(a, b *Locked) int { return compareNames(a.Name, b.Name) })
+	for _, l := range s.lock {
 		s.before[l.Name] = l
 		if !in.UnlockAll && !slices.Contains(in.Unlock, l.Name) && !slices.Contains(in.Prefer, l.Name) {
 			s.locked[l.Name] = l
@@ -98,8 +106,7 @@ func (s *session) addKnownPlaces() {
 	for _, e := range s.root {
 		s.addPlaces(e)
 	}
-	for i := range s.in.Lock {
-		l := &s.in.Lock[i]
+	for _, l := range s.lock {
 		if s.locked[l.Name] == nil {
 			continue
 		}

@@ -17,7 +17,7 @@ func Solve(ctx context.Context, in Input, u Universe) (*Solution, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s := newSession(ctx, in, u)
+	s := newSession(ctx.Err, in, u)
 	if in.Frozen {
 		return s.frozen()
 	}
@@ -117,6 +117,7 @@ type answer struct {
 	chosen []decided
 	index  map[skill.Key]int
 	from   *search // nil for a frozen one
+	graph  *Graph  // made when first needed
 }
 
 type decided struct {
