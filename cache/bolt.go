@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strconv"
+	"sync"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -27,19 +28,72 @@ const openSlice = 100 * time.Millisecond
 
 var errIndexFormat = errors.New("it has another format")
 
+// idle is how long a reader is kept open for the next Get: opening costs 0.2 ms,
+// which a thousand look-ups in a row would feel, and a writer of another run
+// waits seconds, so it does not feel this.
+const idle = 20 * time.Millisecond
+
+// reader is the index opened read-only, shared by all Gets of a moment.
+type reader struct {
+	mu    sync.Mutex
+	db    *bbolt.DB
+	users int
+	timer *time.Timer
+}
+
+// acquire returns the open index; release must follow.
+func (r *reader) acquire(open func() (*bbolt.DB, error)) (*bbolt.DB, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.db == nil {
+		db, err := open()
+		if err != nil {
+			return nil, err
+		}
+		r.db = db
+	}
+	r.users++
+	if r.timer != nil {
+		r.timer.Stop()
+	}
+	return r.db, nil
+}
+
+func (r *reader) release() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.users--; r.users == 0 {
+		r.timer = time.AfterFunc(idle, r.close)
+	}
+}
+
+// close closes the index unless somebody reads.
+func (r *reader) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.db != nil && r.users == 0 {
+		_ = guarded(r.db.Close)
+		r.db = nil
+	}
+}
+
 // read hands f a getter over one bucket; f is not called when the index cannot
 // be had. The values are valid during f only.
 func (x *index) read(bucket string, f func(get func(key string) []byte)) {
 	if info, err := os.Stat(x.path); err != nil || info.Size() == 0 {
 		return // not there yet
 	}
+	x.writing.RLock()
+	defer x.writing.RUnlock()
 	err := guarded(func() error {
-		db, err := x.open(context.Background(), true)
+		db, err := x.reader.acquire(func() (*bbolt.DB, error) {
+			x.readOpens.Add(1)
+			return x.open(context.Background(), true)
+		})
 		if err != nil {
 			return err
 		}
-		defer db.Close()
-		x.readOpens.Add(1)
+		defer x.reader.release()
 		return db.View(func(tx *bbolt.Tx) error {
 			if meta := tx.Bucket(metaBucket); meta == nil || string(meta.Get(formatKey)) != indexFormat {
 				return errIndexFormat
@@ -55,6 +109,9 @@ func (x *index) read(bucket string, f func(get func(key string) []byte)) {
 
 // write stores pending in one transaction.
 func (x *index) write(ctx context.Context, pending map[string]map[string][]byte, rebuild bool) {
+	x.writing.Lock() // our own reader would keep our writer out
+	defer x.writing.Unlock()
+	x.reader.close()
 	if rebuild {
 		_ = os.Remove(x.path)
 	}

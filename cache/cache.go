@@ -56,7 +56,7 @@ func Open(dir string, opt Options) (*Cache, error) {
 	if c.note == nil {
 		c.note = func(*diag.Error) {}
 	}
-	c.index = index{path: filepath.Join(c.dir, "index.db"), wait: opt.IndexWait, note: c.note}
+	c.index.path, c.index.wait, c.index.note = filepath.Join(c.dir, "index.db"), opt.IndexWait, c.note
 	if c.index.wait == 0 {
 		c.index.wait = DefaultIndexWait
 	}
@@ -68,6 +68,7 @@ func (c *Cache) Dir() string { return c.dir }
 
 // Close gives the cache's handles back. What was put and not flushed is lost.
 func (c *Cache) Close() error {
+	c.index.reader.close()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.root == nil {

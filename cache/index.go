@@ -37,6 +37,10 @@ type index struct {
 	// rebuild: the file is damaged and Flush begins a new one.
 	rebuild bool
 
+	// writing is held by Flush, and shared by everybody who reads.
+	writing sync.RWMutex
+	reader  reader
+
 	readOpens, writes atomic.Int64
 }
 
@@ -53,8 +57,8 @@ func (c *Cache) IndexStats() IndexStats {
 
 // Get returns a fact from the index: what this run put, else what is on disk.
 // A missing, corrupt or locked index answers false: the fact is found out anew.
-// The index is opened read-only and closed again, so that no other run waits
-// for us across a download. The caller must not change the bytes.
+// The index is opened read-only and closed again after moments, so that no other
+// run waits for us across a download. The caller must not change the bytes.
 func (c *Cache) Get(bucket, key string) ([]byte, bool) {
 	value, ok := c.GetAll(bucket, []string{key})[key]
 	return value, ok

@@ -1,6 +1,7 @@
 package cache_test
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"os"
@@ -45,8 +46,8 @@ func TestIndexFacts(t *testing.T) {
 	if got, ok := c.Get("caps", "a"); !ok || len(got) != 0 {
 		t.Errorf("an empty fact: %q, %v", got, ok)
 	}
-	if got, want := c.IndexStats(), (cache.IndexStats{ReadOpens: 2}); got != want {
-		t.Errorf("stats %+v, want %+v", got, want)
+	if got := c.IndexStats(); got.ReadOpens == 0 || got.WriteTransactions != 0 {
+		t.Errorf("stats %+v, want readers only", got)
 	}
 	c.Put("tags", "a", nil)
 	if _, ok := c.Get("tags", "a"); ok {
@@ -136,27 +137,40 @@ func TestCorruptIndex(t *testing.T) {
 	}
 }
 
-// Every single flipped byte either is harmless or makes the fact unknown.
-func TestFlippedByteNeverLies(t *testing.T) {
-	dir := t.TempDir()
-	c := open(t, dir, cache.Options{})
-	c.Put("facts", "key", []byte("the one true value"))
+// A flipped byte of a fact makes it unknown, never another one.
+func TestFlippedFact(t *testing.T) {
+	const fact = "the one true value"
+	file, good := indexOf(t, fact)
+	at := bytes.Index(good, []byte(fact))
+	if at < 0 {
+		t.Fatal("the fact is not in the file as it is")
+	}
+	for i := at - 4; i < at+len(fact); i++ { // with its checksum
+		bad := append([]byte{}, good...)
+		bad[i] ^= 0x40
+		must(t, os.WriteFile(file, bad, 0o600))
+		if got, ok := open(t, filepath.Dir(file), cache.Options{}).Get("facts", "key"); ok {
+			t.Fatalf("byte %d flipped: the index says %q", i-at, got)
+		}
+	}
+}
+
+// indexOf returns an index with one fact, its file and the file's bytes.
+func indexOf(t *testing.T, fact string) (file string, content []byte) {
+	t.Helper()
+	c := open(t, t.TempDir(), cache.Options{})
+	c.Put("facts", "key", []byte(fact))
 	c.Flush(t.Context())
-	file := filepath.Join(dir, "index.db")
-	good, err := os.ReadFile(file)
+	file = filepath.Join(c.Dir(), "index.db")
+	content, err := os.ReadFile(file)
+	must(t, err)
+	return file, content
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
-	}
-	for at := 0; at < len(good); at += 7 {
-		bad := append([]byte{}, good...)
-		bad[at] ^= 0x40
-		if err := os.WriteFile(file, bad, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		c := open(t, dir, cache.Options{})
-		if got, ok := c.Get("facts", "key"); ok && string(got) != "the one true value" {
-			t.Fatalf("byte %d flipped: the index says %q", at, got)
-		}
 	}
 }
 

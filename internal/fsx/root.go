@@ -239,8 +239,9 @@ func (r *Root) RemoveAll(p string) error {
 	return nil
 }
 
-// Symlink makes p a symbolic link with the given text, which may point anywhere:
-// it is followed only inside the root.
+// Symlink makes p a symbolic link to a directory, with the given text, which may
+// point anywhere: it is followed only inside the root. The directory need not
+// be there yet.
 func (r *Root) Symlink(text, p string) error {
 	p, err := r.creatable(p)
 	if err != nil {
@@ -250,7 +251,7 @@ func (r *Root) Symlink(text, p string) error {
 		if r.disk.fakes().NoSymlinks {
 			return &os.LinkError{Op: "symlink", Old: text, New: r.abs(p), Err: errNoLinks}
 		}
-		err := r.root.Symlink(filepath.FromSlash(text), p)
+		err := r.symlink(filepath.FromSlash(text), p)
 		if e, ok := err.(*os.LinkError); ok {
 			return &os.LinkError{Op: e.Op, Old: text, New: r.abs(p), Err: e.Err}
 		}

@@ -20,6 +20,8 @@ func syncDir(f *os.File) error {
 	return err
 }
 
+func (r *Root) symlink(text, p string) error { return r.root.Symlink(text, p) }
+
 // linkFrom links relative to the open parent, so that the new name cannot leave
 // the root whatever links appear meanwhile.
 func (r *Root) linkFrom(old, p string) error {

@@ -52,7 +52,7 @@ func (v *view) matches(p placement, s seen) bool {
 	case ModeInPlace:
 		return true
 	case ModeLink, ModeStore:
-		return s.kind == seenLink && s.link == cleanLink(p.link)
+		return s.kind == seenLink && s.link == cleanLink(p.link) && !s.dangling
 	}
 	rec, recorded := v.receipt.Places[p.path()]
 	otherMode := recorded && rec.Mode != p.mode && (rec.Mode == ModeHardlink || p.mode == ModeHardlink)

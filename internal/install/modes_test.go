@@ -450,3 +450,37 @@ func TestPlanTwiceIsNoOp(t *testing.T) {
 		}
 	})
 }
+
+// The store was cleared, and links lead into it: that is work to do, not a no-op.
+func TestStoreLinkDangles(t *testing.T) {
+	p := newProject(t)
+	p.want.Link = install.LinkSymlink
+	p.order(p.put("alpha", alpha))
+	p.mustApply()
+	must(t, p.store.Discard(alpha.digest(t)))
+	plan := p.preview()
+	if plan.NoOp() || len(plan.Missing()) != 1 {
+		t.Fatalf("plan %v, missing %v", kinds(plan), plan.Missing())
+	}
+	if _, err := p.apply(); err == nil {
+		t.Fatal("a link to nothing was installed")
+	}
+	p.put("alpha", alpha)
+	p.mustApply()
+	p.wantClean()
+}
+
+// On a disk that folds case, a foreign PDF is in the way of pdf.
+func TestCaseFoldingDisk(t *testing.T) {
+	p := newProject(t)
+	p.opt.FS.Fakes.CaseInsensitive = true
+	p.want.Targets = []string{main}
+	beta.write(t, p.path(main, "ALPHA"))
+	p.order(p.put("alpha", alpha))
+	if _, err := p.apply(); diag.CodeOf(err) != diag.InstallConflict {
+		t.Errorf("apply = %v, want install_conflict", err)
+	}
+	if got, err := os.ReadFile(p.path(main, "ALPHA/SKILL.md")); err != nil || string(got) != "beta" {
+		t.Errorf("the foreign skill holds %q, %v", got, err)
+	}
+}

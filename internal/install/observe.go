@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -30,13 +31,15 @@ const (
 
 // seen is what was found at a place.
 type seen struct {
-	kind   seenKind
-	link   string       // text of a link, with slashes
-	digest skill.Digest // of a directory that is a legal tree
-	bundle skill.Digest // of its signature file
-	empty  bool         // a directory without any file
-	fault  string       // why a directory is no tree
-	sig    signature
+	kind seenKind
+	link string // text of a link, with slashes
+	// dangling: an absolute link, so one into the store, that leads nowhere.
+	dangling bool
+	digest   skill.Digest // of a directory that is a legal tree
+	bundle   skill.Digest // of its signature file
+	empty    bool         // a directory without any file
+	fault    string       // why a directory is no tree
+	sig      signature
 	// vouched: the receipt's stat signature held and nothing was hashed.
 	vouched bool
 }
@@ -287,7 +290,12 @@ func (l *looker) lookAt(ctx context.Context, p string, rec place, candidates []s
 		return seen{kind: seenOther}, nil
 	}
 	text, err := target.Readlink(name)
-	return seen{kind: seenLink, link: cleanLink(text)}, err
+	got := seen{kind: seenLink, link: cleanLink(text)}
+	if err == nil && filepath.IsAbs(text) {
+		_, gone := l.opt.FS.Stat(text)
+		got.dangling = fsx.IsNotExist(gone)
+	}
+	return got, err
 }
 
 // lookAtDir hashes a skill's directory unless the receipt's signature vouches.
