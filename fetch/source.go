@@ -107,8 +107,8 @@ func (e Entry) IsExec() bool { return e.Mode&0o100 != 0 }
 
 // Progress is told what a Source is doing. Calls come from several goroutines.
 type Progress interface {
-	// Phase says that work on repo enters phase: "connect", "list", "trees",
-	// "files", "done".
+	// Phase says that work on repo enters phase: "connect", "list", "trees" or
+	// "files".
 	Phase(repo, phase string)
 	// Bytes says that n more bytes for repo arrived.
 	Bytes(repo string, n int64)

@@ -79,7 +79,7 @@ func (s *Source) transport() (*http.Transport, error) {
 		s.rt, s.guard, s.webErr = web.New(web.Config{
 			Named: s.named, Getenv: s.getenv, Proxy: s.config().get("http.proxy"),
 			CAFiles:        []string{s.opt.CAFile, s.getenv("GIT_SSL_CAINFO"), expandHome(s.config().get("http.sslcainfo"), s.opt.Home)},
-			ConnectTimeout: connectTimeout, AnswerTimeout: answerTimeout,
+			ConnectTimeout: connectTimeout, AnswerTimeout: s.answerWithin(),
 		})
 		if s.webErr != nil {
 			s.webErr = diag.New(diag.FetchFailed, "cannot use the network settings").WithCause(s.webErr)

@@ -56,6 +56,7 @@ func TestFaults(t *testing.T) {
 		{"418", testkit.FailFirst(99, 418), diag.FetchFailed, false},
 		{"429", testkit.FailFirst(99, 429, "Retry-After: 7"), diag.FetchFailed, true},
 		{"500", testkit.FailFirst(99, 500), diag.FetchFailed, true},
+		{"503 with a date", testkit.FailFirst(99, 503, "Retry-After: Fri, 31 Dec 1999 23:59:59 GMT"), diag.FetchFailed, true},
 		{"503", testkit.FailFirst(99, 503), diag.FetchFailed, true},
 		{"504", testkit.FailFirst(99, 504), diag.FetchFailed, true},
 		{"login page", html, diag.FetchFailed, false},
@@ -150,6 +151,27 @@ func TestCancelIsQuick(t *testing.T) {
 	}
 	if took := time.Since(start); took > 100*time.Millisecond {
 		t.Errorf("it took %v to stop", took)
+	}
+}
+
+func TestServersThatDoNotAnswer(t *testing.T) {
+	root := t.TempDir()
+	_, commit := monorepo(t, root)
+	s := fetchtest.Serve(t, root, testkit.Shape{})
+	silent := func(w http.ResponseWriter, r *http.Request, next http.Handler) bool {
+		w.Header().Set("Content-Type", "application/x-git-upload-pack-result")
+		_, _ = w.Write(pkts("packfile\n"))
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+		return true
+	}
+	for name, fault := range map[string]testkit.Fault{"at all": testkit.Hang(), "any further": silent} {
+		s.SetFault(fault)
+		src := newSource(t, git.Options{Named: only(s.Host()), Patience: 100 * time.Millisecond})
+		_, err := src.Open(t.Context(), parse(t, s.URL+"/acme/skills"), []fetch.Want{{Commit: commit}})
+		if _, ok := errors.AsType[*fetch.Temporary](err); !ok || diag.CodeOf(err) != diag.FetchTimeout {
+			t.Errorf("%s: %v, want fetch_timeout", name, err)
+		}
 	}
 }
 

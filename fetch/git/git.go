@@ -13,10 +13,12 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"sync"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 
@@ -58,11 +60,7 @@ type Options struct {
 	// SKILLPM_TOKEN_<HOST>, NETRC, SSH_AUTH_SOCK, SSL_CERT_FILE, GIT_CONFIG_….
 	Environ []string
 	// Home is the user's home directory, "" if there is none.
-	Home string
-	// Spelling returns the spelling to fetch a repository with, given its
-	// identity (skill.Source.Repository); nil or false means the source's own.
-	// It lets one repository have one transport in a run.
-	Spelling func(repository string) (skill.Source, bool)
+	Home     string
 	Facts    Facts
 	Progress fetch.Progress
 	// Notify is told of what the user should know although nothing failed, as
@@ -72,6 +70,9 @@ type Options struct {
 	UserAgent string
 	// CAFile is a PEM file of further certificate authorities.
 	CAFile string
+	// Patience is the longest wait for a server to answer, or for more of its
+	// answer to come; 0 means 90 and 45 seconds.
+	Patience time.Duration
 }
 
 // Source is the fetch.Source for git repositories.
@@ -114,6 +115,11 @@ func New(opt Options) (*Source, error) {
 	s.configOnce = sync.OnceValue(s.readConfig)
 	return s, nil
 }
+
+// answerWithin is how long a server may take to begin its answer, stallAfter
+// how long to send more of it.
+func (s *Source) answerWithin() time.Duration { return cmp.Or(s.opt.Patience, answerTimeout) }
+func (s *Source) stallAfter() time.Duration   { return cmp.Or(s.opt.Patience, stallTimeout) }
 
 type silent struct{}
 
@@ -182,17 +188,13 @@ func (s *Source) Close() error {
 	return errors.Join(errs...)
 }
 
-// session returns the one session for repo.
+// session returns the one session for repo. Repositories with one identity share
+// it: whichever spelling comes first in a run decides the transport.
 func (s *Source) session(repo skill.Source) (*session, error) {
 	if repo.Kind() != skill.SourceGit {
 		return nil, diag.New(diag.Internal, "%s is no git repository", repo)
 	}
 	name := repo.Repository()
-	if s.opt.Spelling != nil {
-		if spelled, ok := s.opt.Spelling(name); ok {
-			repo = spelled
-		}
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ses := s.sessions[name]; ses != nil {

@@ -122,12 +122,13 @@ type answer struct {
 	foreign        bool   // it wants to be signed in to in another way than Basic
 	ctx            context.Context
 	timer          *time.Timer
+	stallAfter     time.Duration
 	count          func(int)
 }
 
 func (a *answer) Read(b []byte) (int, error) {
 	n, err := a.ReadCloser.Read(b)
-	a.timer.Reset(stallTimeout)
+	a.timer.Reset(a.stallAfter)
 	if n > 0 {
 		a.count(n)
 	}
@@ -186,7 +187,7 @@ func (h *httpService) send(ctx context.Context, method, path string, body []byte
 func (h *httpService) attempt(ctx context.Context, method, path string, body []byte, cred *credential) (*answer, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	limit := time.AfterFunc(callTimeout, func() { cancel(errSlow) })
-	timer := time.AfterFunc(answerTimeout, func() { cancel(errStalled) })
+	timer := time.AfterFunc(h.src.answerWithin(), func() { cancel(errStalled) })
 	stop := func() { limit.Stop(); timer.Stop(); cancel(context.Canceled) }
 	req, err := http.NewRequestWithContext(ctx, method, h.base.String()+path, bytes.NewReader(body))
 	if err != nil {
@@ -216,12 +217,12 @@ func (h *httpService) attempt(ctx context.Context, method, path string, body []b
 		stop()
 		return nil, err
 	}
-	timer.Reset(stallTimeout)
+	timer.Reset(h.src.stallAfter())
 	return &answer{
 		ReadCloser: res.Body, status: res.StatusCode,
 		kind: res.Header.Get("Content-Type"), location: res.Header.Get("Location"),
 		retry: res.Header.Get("Retry-After"), foreign: foreignAuth(res.Header.Values("WWW-Authenticate")),
-		stop: stop, ctx: ctx, timer: timer,
+		stop: stop, ctx: ctx, timer: timer, stallAfter: h.src.stallAfter(),
 		count: func(n int) { h.src.progress.Bytes(h.repo, int64(n)) },
 	}, nil
 }
@@ -238,11 +239,13 @@ func (a *answer) failure() *statusError {
 const maxRetryAfter = time.Minute
 
 func (a *answer) retryAfter() time.Duration {
-	seconds, err := strconv.Atoi(a.retry)
-	if err != nil || seconds < 0 {
-		return 0
+	var after time.Duration
+	if seconds, err := strconv.Atoi(a.retry); err == nil {
+		after = time.Duration(min(seconds, 3600)) * time.Second
+	} else if at, err := http.ParseTime(a.retry); err == nil {
+		after = time.Until(at)
 	}
-	return min(time.Duration(seconds)*time.Second, maxRetryAfter)
+	return max(0, min(after, maxRetryAfter))
 }
 
 // foreignAuth reports whether challenges leave no way that we know: neither

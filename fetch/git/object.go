@@ -3,6 +3,8 @@ package git
 import (
 	"bytes"
 	"crypto"
+	_ "crypto/sha1"   // for format.algo
+	_ "crypto/sha256" // for format.algo
 	"encoding/hex"
 	"errors"
 	"fmt"

@@ -59,6 +59,9 @@ func (p *pack) index(ctx context.Context, want func(plumbing.ObjectType) bool, v
 }
 
 func (p *pack) indexAll(ctx context.Context, want func(plumbing.ObjectType) bool, visit func(object) error) error {
+	p.cursor, p.hash = newPackCursor(p.store), newHasher(p.format)
+	p.cursor.check = func() error { return context.Cause(ctx) }
+	defer func() { p.cursor.check = nil }()
 	count, err := p.header()
 	if err != nil {
 		return err
@@ -86,16 +89,16 @@ func (p *pack) header() (uint32, error) {
 	if p.store.size < int64(12+p.format.size) {
 		return 0, io.ErrUnexpectedEOF
 	}
-	p.cursor, p.hash = newPackCursor(p.store), newHasher(p.format)
 	return count, p.checksum()
 }
 
-// checksum compares the trailer with the hash of everything before it.
+// checksum compares the trailer with the hash of everything before it. It only
+// guards against accidents, so the fast SHA-1 does: objects have the careful one.
 func (p *pack) checksum() error {
 	end := p.store.size - int64(p.format.size)
-	h := p.hash.h
-	h.Reset()
-	if _, err := io.Copy(h, io.NewSectionReader(p.store, 0, end)); err != nil {
+	h := p.format.algo.New()
+	p.cursor.seek(0)
+	if _, err := io.Copy(h, io.LimitReader(p.cursor, end)); err != nil {
 		return err
 	}
 	trailer := make([]byte, p.format.size)

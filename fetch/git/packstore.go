@@ -91,6 +91,9 @@ type packCursor struct {
 	next int64 // offset of what follows buf
 	buf  []byte
 	r, w int
+	// check is asked before each read of the pack, so that a long object does
+	// not delay a cancellation; nil asks nobody.
+	check func() error
 }
 
 func newPackCursor(src io.ReaderAt) *packCursor {
@@ -110,6 +113,11 @@ func (c *packCursor) pos() int64 { return c.next - int64(c.w-c.r) }
 func (c *packCursor) fill() error {
 	if c.r < c.w {
 		return nil
+	}
+	if c.check != nil {
+		if err := c.check(); err != nil {
+			return err
+		}
 	}
 	n, err := c.src.ReadAt(c.buf, c.next)
 	if n == 0 {

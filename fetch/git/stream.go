@@ -22,7 +22,10 @@ type wire interface {
 type streamService struct {
 	connect func(ctx context.Context) (wire, error)
 	count   func(n int)
-	w       wire
+
+	answerWithin, stallAfter time.Duration
+
+	w wire
 }
 
 func (s *streamService) stateful() bool { return true }
@@ -64,9 +67,9 @@ func (s *streamService) call(ctx context.Context, body []byte) (io.ReadCloser, e
 // reader reads an answer. While it is open, the end of ctx and a stall close the
 // wire, which is the only way to stop a read that waits.
 func (s *streamService) reader(ctx context.Context) *streamReader {
-	r := &streamReader{w: s.w, count: s.count}
+	r := &streamReader{w: s.w, count: s.count, stallAfter: s.stallAfter}
 	w := s.w
-	r.timer = time.AfterFunc(answerTimeout, func() {
+	r.timer = time.AfterFunc(s.answerWithin, func() {
 		r.stalled.Store(true)
 		_ = w.Close()
 	})
@@ -79,12 +82,14 @@ type streamReader struct {
 	timer   *time.Timer
 	stop    func() bool
 	stalled atomic.Bool
-	count   func(int)
+
+	stallAfter time.Duration
+	count      func(int)
 }
 
 func (r *streamReader) Read(b []byte) (int, error) {
 	n, err := r.w.Read(b)
-	r.timer.Reset(stallTimeout)
+	r.timer.Reset(r.stallAfter)
 	if n > 0 {
 		r.count(n)
 		return n, nil

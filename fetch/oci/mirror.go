@@ -182,14 +182,17 @@ func (m *Mirror) Close() error { return m.store.close() }
 // Has reports whether the mirror says that it holds the item; the content is
 // checked by Tree, Bundle and Verify.
 func (m *Mirror) Has(ctx context.Context, ref Ref) (bool, error) {
+	ok, err := m.has(ctx, ref)
+	return ok, m.explain(ref, err)
+}
+
+// has is Has with the error as it came.
+func (m *Mirror) has(ctx context.Context, ref Ref) (bool, error) {
 	_, err := m.store.Resolve(ctx, ref.Tag())
-	if err == nil {
-		return true, nil
-	}
-	if code, _ := classify(err); code == diag.MirrorIncomplete {
+	if err != nil && isMissing(err) {
 		return false, nil
 	}
-	return false, m.explain(ref, err)
+	return err == nil, err
 }
 
 // Tree reads the tree with digest d and hands every file to sink, in order,

@@ -130,7 +130,7 @@ func (m *Mirror) present(ctx context.Context, ref Ref) (bool, error) {
 	}); ok {
 		return f.intact(ctx, ref)
 	}
-	return m.Has(ctx, ref)
+	return m.has(ctx, ref)
 }
 
 // sideError names the item and the side at fault.

@@ -47,7 +47,7 @@ func (m *Mirror) verifyItem(ctx context.Context, it Item, quick bool) Outcome {
 // prove returns the number of content bytes it has proven.
 func (m *Mirror) prove(ctx context.Context, ref Ref, quick bool) (int64, error) {
 	if quick {
-		ok, err := m.Has(ctx, ref)
+		ok, err := m.has(ctx, ref)
 		if err == nil && !ok {
 			err = ErrMiss
 		}
