@@ -126,12 +126,13 @@ func (w *layerWalk) followLinks() {
 }
 
 // linkedSkill judges a link in a layer. One that cannot be followed is reported
-// if it could have been a skill's directory, not if it is some file's name.
+// where only skills' directories are expected: elsewhere it may be any file.
 func linkedSkill(root *os.Root, l found, listed map[string]bool) (found, bool) {
 	info, _, fault := followLink(root, l.rel)
 	if fault != nil {
-		if fault.code == diag.SymlinkDangling || fault.code == diag.SymlinkLoop {
-			return l, false // nothing there that a loader would read
+		if fault.code != diag.SymlinkEscapes {
+			l.fault = diag.New(fault.code, "the link %s", fault.why)
+			return l, path.Base(filepath.ToSlash(filepath.Dir(l.dir))) == "skills" && path.Ext(l.rel) == ""
 		}
 		outside, err := os.Stat(l.dir)
 		if err != nil || !outside.IsDir() {

@@ -1,7 +1,6 @@
 package parse
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/skillpm/skillpm/internal/diag"
@@ -128,7 +127,22 @@ func (r *fieldReader) cutNote(f field) {
 	}
 }
 
-var markup = regexp.MustCompile(`<[A-Za-z/!][^<>]*>`)
+// findMarkup returns the first <tag>, </tag> or <!…> in text, or "".
+func findMarkup(text string) string {
+	for at := strings.IndexByte(text, '<'); at >= 0; {
+		rest := text[at+1:]
+		end := strings.IndexAny(rest, "<>")
+		if end > 0 && rest[end] == '>' && (rest[0] == '/' || rest[0] == '!' || rest[0]|0x20 >= 'a' && rest[0]|0x20 <= 'z') {
+			return text[at : at+1+end+1]
+		}
+		next := strings.IndexByte(rest, '<')
+		if next < 0 {
+			break
+		}
+		at += 1 + next
+	}
+	return ""
+}
 
 func (r *fieldReader) description(f field) {
 	text := strings.TrimSpace(nodeText(f.value))
@@ -155,7 +169,7 @@ func (r *fieldReader) description(f field) {
 	}
 	r.scalarNote(f)
 	r.cutNote(f)
-	if tag := markup.FindString(text); tag != "" {
+	if tag := findMarkup(text); tag != "" {
 		r.note(diag.DescriptionMarkup, at, "the description holds markup `%s`; one host refuses it, others put it into the prompt as it is", shorten(tag, 40))
 	}
 	r.bytesNote("description", text, maxDescription, at)

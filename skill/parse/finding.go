@@ -28,15 +28,3 @@ func (f *findings) add(e *diag.Error) *diag.Error {
 	f.list = append(f.list, e)
 	return e
 }
-
-// failed reports whether there is a problem.
-func (f *findings) failed() bool { return hasProblem(f.list) }
-
-func hasProblem(l diag.List) bool {
-	for _, e := range l {
-		if e.Severity == diag.SeverityError {
-			return true
-		}
-	}
-	return false
-}

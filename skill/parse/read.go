@@ -1,8 +1,6 @@
 package parse
 
 import (
-	"bytes"
-
 	"github.com/skillpm/skillpm/internal/diag"
 	yaml "go.yaml.in/yaml/v4"
 )
@@ -136,5 +134,3 @@ func (r *fieldReader) readStrict(data []byte) (document, bool) {
 	r.read(root)
 	return doc, true
 }
-
-func (d document) body(data []byte) []byte { return bytes.TrimRight(data[d.bodyAt:], " \t\r\n") }

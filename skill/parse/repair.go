@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // quotedValue is one plain value that quoteValues put in quotes.
@@ -23,7 +24,11 @@ const maxRepairDepth = 3
 // two; beyond this the file is something else.
 const maxRepairs = 64
 
-var keyLine = regexp.MustCompile(`^( *)((?:- +)?)([A-Za-z_][\w.$/-]*):(?:[ \t]+(.*?))?[ \t]*$`)
+// keyLine matches `key: value`, perhaps in a list. It is compiled when the first
+// broken file is met: most runs meet none.
+var keyLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^( *)((?:- +)?)([A-Za-z_][\w.$/-]*):(?:[ \t]+(.*?))?[ \t]*$`)
+})
 
 // quoteValues finds the entries of a broken frontmatter that are not YAML on
 // their own and puts their plain values in single quotes. It keeps every line's
@@ -45,7 +50,7 @@ func quoteValues(front []byte) ([]byte, []quotedValue) {
 // repairBlock repairs the entries among lines[from:to), in place.
 func repairBlock(lines []string, from, to, depth int, done *[]quotedValue) {
 	for at := from; at < to && len(*done) < maxRepairs; {
-		m := keyLine.FindStringSubmatch(strings.TrimSuffix(lines[at], "\r"))
+		m := keyLine().FindStringSubmatch(strings.TrimSuffix(lines[at], "\r"))
 		if m == nil {
 			at++
 			continue
@@ -92,7 +97,7 @@ func repairEntry(lines []string, at, end, depth int, m []string, done *[]quotedV
 	last := at
 	for i := at + 1; i < end; i++ {
 		if more := strings.TrimSpace(lines[i]); more != "" {
-			if keyLine.MatchString(lines[i]) && depth == 0 && strings.HasPrefix(value, "{") {
+			if keyLine().MatchString(lines[i]) && depth == 0 && strings.HasPrefix(value, "{") {
 				return // a broken flow mapping over several lines is no plain text
 			}
 			value += " " + more
