@@ -76,14 +76,14 @@ func (r *skillChecker) check(ctx context.Context) error {
 // wrong with the directory can wait, unless it is the reason.
 func (r *skillChecker) unreadable(ofTree diag.List) {
 	for _, e := range ofTree {
-		if len(r.list) == 0 || exitOne(e.Code) {
+		if len(r.list) == 0 || ofDisk(e.Code) {
 			r.list = append(r.list, e)
 		}
 	}
 }
 
-// exitOne reports a finding about the disk, which must not be lost.
-func exitOne(c diag.Code) bool { return c == diag.PermissionDenied || c == diag.DiskFailed }
+// ofDisk reports a finding about the disk, which must not be lost.
+func ofDisk(c diag.Code) bool { return c == diag.PermissionDenied || c == diag.DiskFailed }
 
 // lint judges what the frontmatter does not say.
 func (r *skillChecker) lint() {
