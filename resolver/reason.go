@@ -75,6 +75,11 @@ func (p *prover) reasonOf() (Reason, *contest, *incompat) {
 			gone[f.target] = append(gone[f.target], f)
 		}
 	}
+	for _, f := range p.facts {
+		if f.kind == kindPin && f.offlinePin {
+			return Offline, nil, f
+		}
+	}
 	for _, t := range order {
 		if c := p.contestOn(t, wants[t]); c != nil {
 			return c.reason, c, nil

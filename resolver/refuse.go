@@ -62,7 +62,7 @@ func (s *session) refusals(r *answer) *Failure {
 	}
 	for _, e := range s.root {
 		if s.faulty(e, "") {
-			add(s.faultOf(e, "", s.project()), e.Name, nil)
+			add(s.faultOf(e, "", "your project"), e.Name, nil)
 		}
 	}
 	for _, d := range r.chosen {
@@ -97,7 +97,7 @@ func titled(c Candidate) string {
 func (s *session) digestMismatch(relaxed *answer) *Failure {
 	f := &Failure{Code: diag.DigestMismatch}
 	for i, p := range s.brokenPins(relaxed) {
-		from, name := s.project(), skill.Key("")
+		from, name := "your project", skill.Key("")
 		if p.parent != nil {
 			from, name = titled(*p.parent), p.parent.Name
 		}

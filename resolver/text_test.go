@@ -12,7 +12,7 @@ import (
 // A problem as text, one statement a line:
 //
 //	project: NAME REQUIREMENT; …
-//	NAME VERSION [from SOURCE] [sha256:…] [local] [cached] [at COMMIT]
+//	NAME VERSION [from SOURCE] [sha256:…|nodigest] [local] [cached] [at COMMIT]
 //	     [retracted "…"] [hidden "…"] [unreadable "…"] [: NAME REQUIREMENT; …]
 //	at NAME REF COMMIT [from SOURCE] [: …]     a candidate at a branch
 //	lock NAME VERSION [from SOURCE] [: …]
@@ -145,6 +145,8 @@ func (p *textProblem) candidate(w []string) (c resolver.Candidate, d skill.Diges
 			c.Hidden = next()
 		case w[i] == "unreadable":
 			unreadable = next()
+		case w[i] == "nodigest":
+			p.w.noDigest[idOf(c)] = true
 		case strings.HasPrefix(w[i], "sha256:"):
 			d = skill.Digest(w[i])
 		default:

@@ -38,6 +38,7 @@ type world struct {
 	edges      map[id][]resolver.Edge
 	unreadable map[id]string
 	digests    map[id]skill.Digest
+	noDigest   map[id]bool     // trees that cannot be had, offline
 	blocked    map[string]bool // sources that need consent
 
 	all    bool
@@ -49,7 +50,7 @@ type world struct {
 func newWorld() *world {
 	return &world{
 		versions: map[placeKey]resolver.Versions{}, at: map[placeKey]resolver.Candidate{},
-		edges: map[id][]resolver.Edge{}, unreadable: map[id]string{}, digests: map[id]skill.Digest{},
+		edges: map[id][]resolver.Edge{}, unreadable: map[id]string{}, digests: map[id]skill.Digest{}, noDigest: map[id]bool{},
 		blocked: map[string]bool{}, loaded: map[any]bool{},
 	}
 }
@@ -125,6 +126,9 @@ func (w *world) Digest(c resolver.Candidate) (skill.Digest, resolver.State) {
 	k := idOf(c)
 	if !w.all && !w.loaded[digestKey(k)] {
 		return "", resolver.NotLoaded
+	}
+	if w.noDigest[k] {
+		return "", resolver.Unavailable
 	}
 	return w.digests[k], resolver.Loaded
 }
