@@ -146,7 +146,7 @@ type Input struct {
 	// Conflicts is the budget; 0 means DefaultConflicts.
 	Conflicts int
 	// Expired is asked now and then whether the time is over; nil means never.
-	// It is the caller's clock (10 s by design), so that the package has none.
+	// It is the caller's clock (10 s in skillpm), so that the package has none.
 	Expired func() bool
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/skillpm/skillpm/skill"
 )
 
-// The problems of design goals: go test -bench . ./resolver
+// The problems whose goals docs/resolution.md names: go test -bench . ./resolver
 
 func version(major, minor int) skill.Version {
 	v, err := skill.ParseVersion(fmt.Sprintf("%d.%d.0", major, minor))
