@@ -17,6 +17,10 @@ const (
 	largeFile     = 64 << 10
 )
 
+// densestToken is the fewest bytes a token has in any real text: below that
+// many for the limit, nothing needs to be counted.
+const densestToken = 2
+
 // bytesPerToken is the usual rough measure for English text; ValidateOptions
 // can give a better one.
 const bytesPerToken = 4
@@ -34,8 +38,10 @@ func (r *skillChecker) bodyRules(doc document, data []byte) {
 		r.note(diag.BodyLong, first, "the body has %d lines; at most %d are recommended", n, maxBodyLines).
 			WithHint("move detail into files under references/ and link to them")
 	}
-	if n := r.opt.tokens(body); n > maxBodyTokens {
-		r.note(diag.BodyTokens, first, "the body is about %d tokens; at most %d are recommended", n, maxBodyTokens)
+	if len(body) > densestToken*maxBodyTokens {
+		if n := r.opt.tokens(body); n > maxBodyTokens {
+			r.note(diag.BodyTokens, first, "the body is about %d tokens; at most %d are recommended", n, maxBodyTokens)
+		}
 	}
 	if len(data) > largeFile {
 		r.note(diag.FileLarge, Position{}, "the file has %d bytes; one loader refuses more than %d", len(data), largeFile)
