@@ -8,6 +8,7 @@ import (
 	"github.com/skillpm/skillpm/fetch"
 	"github.com/skillpm/skillpm/fetch/oci"
 	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/par"
 	"github.com/skillpm/skillpm/skill"
 )
 
@@ -18,6 +19,20 @@ type mirror struct {
 	// holds are trees that a listing named and that are really there. It is
 	// written under Project.mirrorLock.
 	holds map[skill.Digest]bool
+	// docs are the versions it was asked for, nil where it has none.
+	docs par.Once[string, *oci.Versions]
+}
+
+// versions returns what the mirror says of a repository, asked once a run; nil
+// if it says nothing.
+func (m *mirror) versions(ctx context.Context, repository string) (*oci.Versions, error) {
+	return m.docs.Get(ctx, repository, func() (*oci.Versions, error) {
+		v, err := m.Versions(ctx, repository)
+		if errors.Is(err, oci.ErrMiss) {
+			return nil, nil
+		}
+		return v, err
+	})
 }
 
 // mirrorSpecs lists the mirrors in reading order: command line, environment,
@@ -52,7 +67,7 @@ func (p *Project) openMirrors(ctx context.Context) ([]*mirror, error) {
 			}
 			continue
 		}
-		p.mirrors = append(p.mirrors, &mirror{m, spec, map[skill.Digest]bool{}})
+		p.mirrors = append(p.mirrors, &mirror{Mirror: m, spec: spec, holds: map[skill.Digest]bool{}})
 	}
 	p.mirrorsOpen = true
 	return p.mirrors, nil
@@ -144,8 +159,8 @@ func (p *Project) mirrorListing(ctx context.Context, src skill.Source) (*fetch.R
 	}
 	repository := src.WithSubpath("").Identity()
 	for _, m := range mirrors {
-		v, err := m.Versions(ctx, repository)
-		if err != nil || len(v.Refs) == 0 {
+		v, err := m.versions(ctx, repository)
+		if err != nil || v == nil || len(v.Refs) == 0 {
 			continue
 		}
 		refs := &fetch.Refs{Head: v.Head, HeadID: fetch.ID(v.HeadCommit)}
@@ -203,8 +218,8 @@ func (p *Project) inMirror(d skill.Digest) bool {
 }
 
 func (p *Project) mirrorCandidate(ctx context.Context, m *mirror, src skill.Source, commit fetch.ID) (oci.Candidate, bool) {
-	v, err := m.Versions(ctx, src.WithSubpath("").Identity())
-	if err != nil {
+	v, err := m.versions(ctx, src.WithSubpath("").Identity())
+	if err != nil || v == nil {
 		return oci.Candidate{}, false
 	}
 	for _, c := range v.Candidates {
