@@ -15,33 +15,26 @@ import (
 // Listed is one skill of List: everything a runtime needs for its catalogue,
 // from the lock alone.
 type Listed struct {
-	Key          string       `json:"key"`
-	Name         string       `json:"name"`
-	Version      string       `json:"version,omitempty"`
-	Description  string       `json:"description,omitempty"`
-	Path         string       `json:"path"`
-	Installed    bool         `json:"installed"`
-	Digest       skill.Digest `json:"digest,omitempty"`
-	Source       string       `json:"source"`
-	Layer        string       `json:"layer"`
-	Use          string       `json:"use,omitempty"`
-	Transitive   bool         `json:"transitive,omitempty"`
-	Dependencies []string     `json:"dependencies,omitempty"`
-	Chain        []string     `json:"chain,omitempty"`
-	AllowedTools string       `json:"allowedTools,omitempty"`
-	Signer       string       `json:"signer,omitempty"`
-	Signed       bool         `json:"signed"`
-	Retracted    string       `json:"retracted,omitempty"`
-	Training     string       `json:"training,omitempty"`
-	Size         Sizes        `json:"size"`
-	Tokens       Tokens       `json:"tokens"`
-}
-
-// Tokens estimates what a skill costs a prompt, tier by tier.
-type Tokens struct {
-	Metadata  int `json:"metadata"`
-	Body      int `json:"body"`
-	Resources int `json:"resources"`
+	Key          string             `json:"key"`
+	Name         string             `json:"name"`
+	Version      string             `json:"version,omitempty"`
+	Description  string             `json:"description,omitempty"`
+	Path         string             `json:"path"`
+	Installed    bool               `json:"installed"`
+	Digest       skill.Digest       `json:"digest,omitempty"`
+	Source       string             `json:"source"`
+	Layer        string             `json:"layer"`
+	Use          string             `json:"use,omitempty"`
+	Transitive   bool               `json:"transitive,omitempty"`
+	Dependencies []string           `json:"dependencies,omitempty"`
+	Chain        []string           `json:"chain,omitempty"`
+	AllowedTools string             `json:"allowedTools,omitempty"`
+	Signer       string             `json:"signer,omitempty"`
+	Signed       bool               `json:"signed"`
+	Retracted    string             `json:"retracted,omitempty"`
+	Training     string             `json:"training,omitempty"`
+	Size         Sizes              `json:"size"`
+	Tokens       derive.TokenCounts `json:"tokens"`
 }
 
 // Sizes are an entry's sizes in bytes.
@@ -109,10 +102,7 @@ func (p *Project) listed(e *lockfile.Entry) Listed {
 			l.Description = f.parsed.Description
 		}
 	}
-	l.Tokens = Tokens{
-		Metadata: derive.Tokens([]byte(l.Name + ": " + l.Description)),
-		Body:     derive.TokensOfSize(l.Size.Body), Resources: derive.TokensOfSize(l.Size.Resources),
-	}
+	l.Tokens = derive.LockedTokens(l.Name, l.Description, l.Size.Body, l.Size.Resources)
 	return l
 }
 

@@ -1,0 +1,107 @@
+package project
+
+import (
+	"context"
+	"path"
+
+	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/skill"
+)
+
+// additions turns one argument of add into lines for skills.toml.
+func (p *Project) additions(ctx context.Context, text string, opt AddOptions) ([]addition, []SkippedSkill, error) {
+	s, err := parseSpec(text)
+	if err != nil {
+		return nil, nil, badSpec(text, err)
+	}
+	if s.name != "" {
+		return p.addName(s, opt)
+	}
+	switch s.source.Kind() {
+	case skill.SourcePath:
+		return p.addPath(ctx, s, opt)
+	case skill.SourceIndex:
+		return p.addIndex(ctx, s, opt)
+	}
+	p.argHosts[s.source.Host()] = true
+	p.consent[s.source.Repository()] = true
+	return p.addGit(ctx, s, opt)
+}
+
+func badSpec(text string, err error) error {
+	e := usage("`%s` is no source", text).WithCause(err)
+	return e.WithHint("write owner/repo//path, a URL, user@host:path or ./directory; @VERSION or @BRANCH may follow")
+}
+
+// addName adds a name that a configured registry knows.
+func (p *Project) addName(s spec, opt AddOptions) ([]addition, []SkippedSkill, error) {
+	src, fault, ok := p.fromRegistries(skill.Key(s.name))
+	if fault != nil {
+		return nil, nil, fault
+	}
+	if !ok {
+		return nil, nil, usage("`%s` is no source, and no configured registry names it", s.name).
+			WithHint("write owner/repo//path, a URL or ./directory")
+	}
+	key := skill.Key(s.name)
+	if opt.As != "" {
+		key = skill.Key(opt.As)
+	}
+	req := skill.Requirement{Source: src, Ref: s.ref, Range: s.rng}
+	if req.Range == "" && req.Ref == "" {
+		req.Range = "*"
+	}
+	p.consent[src.Repository()] = true
+	return []addition{{key, req}}, nil, nil
+}
+
+// addPath adds a skill of the project itself.
+func (p *Project) addPath(ctx context.Context, s spec, opt AddOptions) ([]addition, []SkippedSkill, error) {
+	if s.ref != "" {
+		return nil, nil, usage("a path has no branches: `%s`", s.text).WithHint("a repository on disk is written file:///…")
+	}
+	src, err := p.relativePath(s.source)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := p.readPathSkill(src)
+	if err != nil {
+		return nil, nil, err
+	}
+	if f.fault != nil {
+		return nil, nil, f.fault
+	}
+	key, err := chooseKey(opt.As, f.parsed.Name, path.Base(src.Path()), src)
+	if err != nil {
+		return nil, nil, err
+	}
+	return []addition{{key, skill.Requirement{Range: rangeOr(s.rng, "*"), Source: src}}}, nil, nil
+}
+
+func rangeOr(rng, fallback string) string {
+	if rng == "" {
+		return fallback
+	}
+	return rng
+}
+
+// chooseKey returns the key for a skill: --as, else the declared name if legal,
+// else the last path element if legal. Names are never repaired.
+func chooseKey(as, declared, element string, src skill.Source) (skill.Key, error) {
+	if as != "" {
+		key, err := skill.ParseKey(as)
+		if err != nil {
+			return "", usage("--as: %v", err)
+		}
+		return key, nil
+	}
+	if key, err := skill.ParseKey(declared); err == nil {
+		return key, nil
+	}
+	if key, err := skill.ParseKey(element); err == nil {
+		return key, nil
+	}
+	return "", diag.New(diag.NameNeeded, "neither the declared name %q nor the directory %q can be a key", declared, element).
+		WithDetail("a key has A-Z a-z 0-9 and, after the first, also . _ -").
+		WithHint("`skillpm add %s --as KEY` names it", src.Identity())
+}
