@@ -103,3 +103,32 @@ func TestSimilar(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Every known loader but chock is an agent of the table, and where the table
+// says an agent installs is among the directories it reads.
+func TestLoaders(t *testing.T) {
+	for _, l := range Loaders() {
+		a, ok := Get(l.ID)
+		if !ok && l.ID != "chock" {
+			t.Errorf("%s is no agent", l.ID)
+		}
+		var dirs []string
+		for _, r := range l.Roots {
+			dirs = append(dirs, r.Dir)
+		}
+		if ok && (!slices.Contains(dirs, a.ProjectDir) || !slices.Contains(dirs, a.UserDir)) {
+			t.Errorf("%s reads %v; the table has %s and %s", l.ID, dirs, a.ProjectDir, a.UserDir)
+		}
+	}
+	if l, ok := LoaderOf("cursor"); !ok || l.Rule != Undetermined || len(l.Roots) != 2 {
+		t.Errorf("an agent whose precedence nobody read: %+v", l)
+	}
+	if _, ok := LoaderOf("nosuch"); ok {
+		t.Error("found a runtime that is not there")
+	}
+	claude, _ := LoaderOf("claude-code")
+	env := func(k string) string { return map[string]string{"CLAUDE_CONFIG_DIR": "/c"}[k] }
+	if got := filepath.ToSlash(claude.UserDir("~/.claude/skills", "/h", env)); got != "/c/skills" {
+		t.Errorf("a moved configuration: %s", got)
+	}
+}
