@@ -150,7 +150,7 @@ func scriptedCodes(t *testing.T) map[string]bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	word := regexp.MustCompile(`[a-z0-9]+(_[a-z0-9]+)+|[\["][a-z]+`)
+	word := regexp.MustCompile(`[\["]?[a-z0-9]+(_[a-z0-9]+)+|[\["][a-z]+`)
 	codes := map[string]bool{}
 	for _, name := range files {
 		data, err := os.ReadFile(name)
