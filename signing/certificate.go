@@ -2,6 +2,7 @@ package signing
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"crypto/x509"
 	"errors"
 	"slices"
@@ -138,14 +139,7 @@ func (a *attempt) chain(at time.Time) *fault {
 	if a.rule.X509 == nil {
 		return a.remember(newFault(stageCertificate, diag.SignatureUntrustedRoot, "the certificate of %s leads to no CA that a rule names", quote(a.b.facts.Who())).asAnchor())
 	}
-	between := x509.NewCertPool()
-	for _, c := range a.certificates()[1:] {
-		between.AddCert(c)
-	}
-	_, err := a.b.leaf.Verify(x509.VerifyOptions{
-		Roots: a.rule.X509.roots, Intermediates: between, CurrentTime: at,
-		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageCodeSigning},
-	})
+	err := a.rule.X509.path(a.certificates(), at)
 	if err == nil {
 		return nil
 	}
@@ -159,6 +153,38 @@ func (a *attempt) chain(at time.Time) *fault {
 	}
 	return a.remember(f.hint("if that CA is to be trusted, get its certificate from its owner and add it to the file").asAnchor())
 }
+
+// path builds a path from the leaf to one of the rule's roots. Publishers sign
+// hundreds of skills with one certificate, and a path costs three times what the
+// signature does, so each is built once a run.
+func (x *X509Rule) path(certs []*x509.Certificate, at time.Time) error {
+	h := sha256.New()
+	for _, c := range certs {
+		h.Write(c.Raw) // DER tells its own length
+	}
+	key := pathKey{[sha256.Size]byte(h.Sum(nil)), at.UnixNano()}
+	if known, ok := x.paths.Load(key); ok {
+		return known.(pathResult).err
+	}
+	between := x509.NewCertPool()
+	for _, c := range certs[1:] {
+		between.AddCert(c)
+	}
+	_, err := certs[0].Verify(x509.VerifyOptions{
+		Roots: x.roots, Intermediates: between, CurrentTime: at,
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageCodeSigning},
+	})
+	x.paths.Store(key, pathResult{err})
+	return err
+}
+
+// pathKey is all that a path depends on but the roots; time.Time holds too much.
+type pathKey struct {
+	certs [sha256.Size]byte
+	at    int64
+}
+
+type pathResult struct{ err error }
 
 // identity is the stage "identity": the names in the certificate.
 func (a *attempt) identity() *fault {

@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/skillpm/skillpm/internal/diag"
@@ -117,6 +118,7 @@ type X509Rule struct {
 	at      *node
 	subject glob
 	roots   *x509.CertPool // set by NewSet
+	paths   *sync.Map      // pathKey → pathResult, set with roots
 }
 
 // ParsePolicy decodes the trust rules of file: a whole trust.toml for the system

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/skillpm/skillpm/internal/diag"
@@ -144,7 +145,7 @@ func (s *SignerRule) load(file func(string, *node, diag.Code, string, func([]byt
 			if err != nil {
 				return err
 			}
-			s.X509.roots = x509.NewCertPool()
+			s.X509.roots, s.X509.paths = x509.NewCertPool(), &sync.Map{}
 			for _, c := range certs {
 				s.X509.roots.AddCert(c)
 			}

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/skillpm/skillpm/internal/diag"
@@ -160,7 +161,7 @@ func (s *Signer) Check(name string, tree *skill.Tree, bundle []byte, now time.Ti
 		for _, c := range s.certs {
 			pool.AddCert(c) // the leaf itself anchors: no CA has to be at hand
 		}
-		rule = SignerRule{X509: &X509Rule{roots: pool}}
+		rule = SignerRule{X509: &X509Rule{roots: pool, paths: &sync.Map{}}}
 		if now.IsZero() {
 			now = s.certs[0].NotBefore
 		}
