@@ -24,38 +24,57 @@ func (s *Session) Apply(ctx context.Context, p *Plan, files ...FileChange) (*Res
 	if err := p.Conflicts().Err(); err != nil {
 		return nil, err
 	}
-	for _, f := range files {
-		if !slices.Contains(s.site.layout.Files, f.Path) {
-			return nil, diag.New(diag.Internal, "`%s` is no file of this layout", f.Path)
-		}
+	files, err := s.site.changedFiles(files)
+	if err != nil {
+		return nil, err
 	}
-	files = s.site.changedFiles(files)
 	if p.NoOp() && len(files) == 0 {
 		return result(p.Actions), nil
 	}
 	actions := slices.Clone(p.Actions)
-	if err := s.site.transact(ctx, p.view, actions, files); err != nil {
+	err = s.site.transact(func(g *staging) (*journal, error) { return g.prepare(ctx, p.view, actions, files) })
+	if err != nil {
 		return nil, err
 	}
 	return result(actions), nil
 }
 
-// changedFiles leaves out the files that have their content already.
-func (s *site) changedFiles(files []FileChange) []FileChange {
-	return slices.DeleteFunc(slices.Clone(files), func(f FileChange) bool {
-		now, err := readFile(s.opt.FS, f.Path)
-		return err == nil && bytes.Equal(now, f.Data)
+// Write writes files as one transaction and leaves the skills and the receipt
+// alone, for runs that only resolve.
+func (s *Session) Write(files ...FileChange) error {
+	files, err := s.site.changedFiles(files)
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	return s.site.transact(func(g *staging) (*journal, error) {
+		j := &journal{}
+		return j, g.stageFiles(j, files)
 	})
 }
 
-// transact stages, journals, finishes and clears. Up to the journal an error
-// leaves staging behind and nothing else; after it, an error is undone.
-func (s *site) transact(ctx context.Context, v *view, actions []Action, files []FileChange) error {
+// changedFiles leaves out the files that have their content already.
+func (s *site) changedFiles(files []FileChange) ([]FileChange, error) {
+	var changed []FileChange
+	for _, f := range files {
+		if !slices.Contains(s.layout.Files, f.Path) {
+			return nil, diag.New(diag.Internal, "`%s` is no file of this layout", f.Path)
+		}
+		if now, err := readFile(s.opt.FS, f.Path); err != nil || !bytes.Equal(now, f.Data) {
+			changed = append(changed, f)
+		}
+	}
+	return changed, nil
+}
+
+// transact stages with prepare, journals, finishes and clears. Up to the journal
+// an error leaves staging behind and nothing else; after it, an error is undone.
+func (s *site) transact(prepare func(*staging) (*journal, error)) error {
 	g, err := s.newStaging()
 	if err != nil {
-		return errors.Join(err, s.clear())
+		_ = s.clear()
+		return err
 	}
-	j, err := g.prepare(ctx, v, actions, files)
+	j, err := prepare(g)
 	if err != nil {
 		_ = s.clear() // best effort: the next Begin clears too
 		return err
@@ -106,7 +125,11 @@ func (g *staging) prepare(ctx context.Context, v *view, actions []Action, files 
 	if j.Dirs, err = g.missingDirs(j.Swaps); err != nil {
 		return nil, err
 	}
-	return j, g.stageFiles(j, v.nextReceipt(actions), files)
+	receipt, err := v.nextReceipt(actions).bytes()
+	if err != nil {
+		return nil, err
+	}
+	return j, g.stageFiles(j, append([]FileChange{{Data: receipt}}, files...))
 }
 
 func actionsByRef(actions []Action) []*Action {
@@ -147,14 +170,10 @@ func (g *staging) missingDirs(swaps []swap) ([]string, error) {
 	return slices.Compact(dirs), nil
 }
 
-// stageFiles writes and syncs the receipt and files, and saves what they replace.
-func (g *staging) stageFiles(j *journal, next *receipt, files []FileChange) error {
-	data, err := next.bytes()
-	if err != nil {
-		return err
-	}
-	all := append([]FileChange{{Data: data}}, files...)
-	for n, f := range all {
+// stageFiles writes and syncs files, of which one without a path is the receipt,
+// and saves what they replace.
+func (g *staging) stageFiles(j *journal, files []FileChange) error {
+	for n, f := range files {
 		name := g.site.abs(receiptName)
 		if f.Path != "" {
 			name = f.Path

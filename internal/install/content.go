@@ -51,8 +51,8 @@ func (c *content) tree(limits skill.Limits) (*skill.Tree, error) {
 	return skill.NewTree(c.files, limits)
 }
 
-// hash is bufPool's element: one buffer and one hash per goroutine keep memory
-// flat however many files there are.
+// hasher is a hash and its buffer: one per goroutine keeps memory flat however
+// many and however large the files are.
 type hasher struct {
 	sum hash.Hash
 	buf []byte

@@ -307,3 +307,42 @@ func TestReceiptVersionRefuses(t *testing.T) {
 		t.Errorf("apply = %v, want receipt_version", err)
 	}
 }
+
+// A run that only resolves writes its files as one transaction too.
+func TestWriteFilesOnly(t *testing.T) {
+	p := newProject(t)
+	p.order(p.put("alpha", alpha))
+	p.mustApply(p.manifest("m1"), p.lock("l1"))
+	old := p.snapshot()
+	for k := int64(1); ; k++ {
+		hook, calls := killer(k)
+		p.opt.FS.Hook = hook
+		s, err := install.Begin(t.Context(), p.layout, p.opt)
+		if err == nil {
+			err = s.Write(p.manifest("m2"), p.lock("l2"))
+			s.Close()
+		}
+		p.opt.FS.Hook = unsynced
+		s, beginErr := install.Begin(t.Context(), p.layout, p.opt)
+		must(t, beginErr)
+		now := p.snapshot()
+		got := now["skills.toml"] + now["skills.lock"]
+		if !cmp.Equal(now, old) && !(strings.HasSuffix(now["skills.toml"], "m2") && strings.HasSuffix(now["skills.lock"], "l2")) {
+			t.Fatalf("kill at call %d: %v: mixed: %s", k, err, got)
+		}
+		must(t, s.Write(p.manifest("m1"), p.lock("l1")))
+		must(t, s.Close())
+		if err == nil && calls.Load() < k {
+			break
+		}
+	}
+	if err := (func() error {
+		s, err := install.Begin(t.Context(), p.layout, p.opt)
+		must(t, err)
+		defer s.Close()
+		return s.Write(install.FileChange{Path: "/etc/passwd", Data: nil})
+	})(); diag.CodeOf(err) != diag.Internal {
+		t.Errorf("writing a foreign file = %v", err)
+	}
+	p.wantClean()
+}

@@ -2,13 +2,11 @@ package install
 
 import (
 	"context"
-	"io/fs"
+	"maps"
 	"path"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,31 +16,6 @@ import (
 	"github.com/skillpm/skillpm/internal/fsx"
 	"github.com/skillpm/skillpm/skill"
 )
-
-// seenKind is what stands at a place.
-type seenKind int
-
-const (
-	seenNothing seenKind = iota
-	seenDir
-	seenLink
-	seenOther // a file, a device, …
-)
-
-// seen is what was found at a place.
-type seen struct {
-	kind seenKind
-	link string // text of a link, with slashes
-	// dangling: an absolute link, so one into the store, that leads nowhere.
-	dangling bool
-	digest   skill.Digest // of a directory that is a legal tree
-	bundle   skill.Digest // of its signature file
-	empty    bool         // a directory without any file
-	fault    string       // why a directory is no tree
-	sig      signature
-	// vouched: the receipt's stat signature held and nothing was hashed.
-	vouched bool
-}
 
 // spot is a place that may be ours although nothing wanted goes there.
 type spot struct {
@@ -90,9 +63,7 @@ func (s *site) observe(ctx context.Context, want Desired) (*view, error) {
 			v.targets = append(v.targets, p.target.dir)
 		}
 	}
-	if err := s.staleSpots(v, want); err != nil {
-		return nil, err
-	}
+	s.staleSpots(v, want)
 	if err := s.lookAll(ctx, v); err != nil {
 		return nil, err
 	}
@@ -111,32 +82,18 @@ func keepMode(p placement, r *receipt, link Link) placement {
 
 // staleSpots lists the places that the receipt or the old lock names and nothing
 // wanted takes.
-func (s *site) staleSpots(v *view, want Desired) error {
-	taken := map[string]bool{} // by real path, so that an alias of a target is not stale
+func (s *site) staleSpots(v *view, want Desired) {
+	taken := map[string]bool{} // by real path too: an alias of a target is not stale
 	for _, p := range v.want {
 		taken[p.path()] = true
 		taken[p.target.real+"/"+string(p.item.Key)] = true
 	}
-	spots := map[string]spot{}
-	for p := range v.receipt.Places {
-		dir, key, err := splitPlace(p)
-		if err == nil && !taken[p] {
-			spots[p] = spot{dir: dir, key: key}
-		}
-	}
 	dirs := slices.Concat(want.OldTargets, want.Targets)
-	for _, dir := range dirs {
-		for key := range want.OldLock {
-			if _, err := skill.ParseKey(string(key)); err != nil {
-				continue
-			}
-			if p := (spot{dir: dir, key: key}); !taken[p.path()] {
-				spots[p.path()] = p
-			}
-		}
-	}
 	reals := map[string]string{}
-	for _, p := range spots {
+	for _, p := range namedSpots(v.receipt, want.OldLock, dirs) {
+		if taken[p.path()] {
+			continue
+		}
 		real, ok := reals[p.dir]
 		if !ok {
 			var err error
@@ -148,24 +105,35 @@ func (s *site) staleSpots(v *view, want Desired) error {
 		if real == "" || taken[real+"/"+string(p.key)] {
 			continue
 		}
-		if main := mainTarget(dirs); main != p.dir {
-			if at, err := s.resolve(main); err == nil {
-				p.link = relative(real, at+"/"+string(p.key))
+		if len(dirs) > 0 && dirs[0] != p.dir {
+			if main, err := s.resolve(dirs[0]); err == nil {
+				p.link = relative(real, main+"/"+string(p.key))
 			}
 		}
 		v.stale = append(v.stale, p)
 	}
-	slices.SortFunc(v.stale, func(a, b spot) int { return strings.Compare(a.path(), b.path()) })
-	return nil
 }
 
-// mainTarget is the target that held the content: the first of the old lock's,
-// else of the wanted ones.
-func mainTarget(dirs []string) string {
-	if len(dirs) == 0 {
-		return ""
+// namedSpots returns every place that the receipt names, or that the old lock's
+// keys have in dirs, ordered by path.
+func namedSpots(r *receipt, old map[skill.Key]skill.Digest, dirs []string) []spot {
+	spots := map[string]spot{}
+	for p := range r.Places {
+		if dir, key, err := splitPlace(p); err == nil {
+			spots[p] = spot{dir: dir, key: key}
+		}
 	}
-	return dirs[0]
+	for _, dir := range dirs {
+		for key := range old {
+			p := spot{dir: dir, key: key}
+			if _, err := skill.ParseKey(string(key)); err == nil {
+				spots[p.path()] = p
+			}
+		}
+	}
+	list := slices.Collect(maps.Values(spots))
+	slices.SortFunc(list, func(a, b spot) int { return strings.Compare(a.path(), b.path()) })
+	return list
 }
 
 // lookAll fills v.seen and the digests of path skills that are copied, on as
@@ -227,98 +195,6 @@ func parallel(ctx context.Context, n int, f func(ctx context.Context, i int) err
 		})
 	}
 	return group.Wait()
-}
-
-// looker keeps the targets open while one plan or verification looks at their
-// skills: a path from the project's root costs a call per element.
-type looker struct {
-	*site
-	mu    sync.Mutex
-	roots map[string]*fsx.Root
-}
-
-func (s *site) looker() *looker { return &looker{site: s, roots: map[string]*fsx.Root{}} }
-
-func (l *looker) close() {
-	for _, root := range l.roots {
-		root.Close()
-	}
-}
-
-// target returns the open directory dir.
-func (l *looker) target(dir string) (*fsx.Root, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if root, ok := l.roots[dir]; ok {
-		return root, nil
-	}
-	root, err := l.root.Sub(dir)
-	if err == nil {
-		l.roots[dir] = root
-	}
-	return root, err
-}
-
-// look says what stands at p.
-func (l *looker) look(ctx context.Context, p string, rec place, candidates ...skill.Digest) (seen, error) {
-	got, err := l.lookAt(ctx, p, rec, candidates)
-	if fsx.IsNotExist(err) {
-		return seen{}, nil
-	}
-	return got, fsx.Diag(err, "look at `"+p+"`")
-}
-
-func (l *looker) lookAt(ctx context.Context, p string, rec place, candidates []skill.Digest) (seen, error) {
-	dir, name := splitLast(p)
-	target, err := l.target(dir)
-	if err != nil {
-		return seen{}, err
-	}
-	info, err := target.Lstat(name)
-	l.stats.Add(1)
-	switch {
-	case err != nil:
-		return seen{}, err
-	case info.IsDir():
-		root, err := target.Sub(name)
-		if err != nil {
-			return seen{}, err
-		}
-		defer root.Close()
-		return l.lookAtDir(ctx, root, info, rec, candidates)
-	case !isLink(info):
-		return seen{kind: seenOther}, nil
-	}
-	text, err := target.Readlink(name)
-	got := seen{kind: seenLink, link: cleanLink(text)}
-	if err == nil && filepath.IsAbs(text) {
-		_, gone := l.opt.FS.Stat(text)
-		got.dangling = fsx.IsNotExist(gone)
-	}
-	return got, err
-}
-
-// lookAtDir hashes a skill's directory unless the receipt's signature vouches.
-func (s *site) lookAtDir(ctx context.Context, root *fsx.Root, top fs.FileInfo, rec place, candidates []skill.Digest) (seen, error) {
-	entries, sig, err := s.walk(root, ".", top)
-	if err == nil && sig.fresh(rec) {
-		return seen{kind: seenDir, digest: rec.Digest, bundle: rec.Bundle, sig: sig, vouched: true}, nil
-	}
-	var c *content
-	if err == nil {
-		c, err = s.hashEntries(ctx, root, ".", entries, sig)
-	}
-	var digest skill.Digest
-	if err == nil {
-		digest, err = s.digest(c, append([]skill.Digest{rec.Digest}, candidates...)...)
-	}
-	if why, ok := faultOf(err); ok {
-		return seen{kind: seenDir, fault: why, sig: sig}, nil
-	}
-	if err != nil {
-		return seen{}, err
-	}
-	return seen{kind: seenDir, digest: digest, bundle: c.bundle, empty: len(entries) == 0, sig: sig}, nil
 }
 
 // findUnmanaged lists the skills in the targets that nobody ordered: whatever

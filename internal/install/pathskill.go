@@ -2,10 +2,6 @@ package install
 
 import (
 	"context"
-	"errors"
-	"io/fs"
-	"path"
-	"path/filepath"
 	"strings"
 
 	"github.com/skillpm/skillpm/internal/diag"
@@ -81,14 +77,3 @@ func (s *site) sourceTree(ctx context.Context, root *fsx.Root, entries []entry) 
 	}
 	return c.tree(s.opt.Limits)
 }
-
-func isLink(info fs.FileInfo) bool {
-	// Junctions are ModeIrregular on Windows; to us they are links.
-	return info.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0
-}
-
-// cleanLink returns the text of a link with slashes and without "./" or a final
-// slash, so that spellings of one link compare equal.
-func cleanLink(text string) string { return path.Clean(filepath.ToSlash(text)) }
-
-var errNoStore = errors.New("no store was given")

@@ -2,6 +2,7 @@ package install
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path"
 	"slices"
@@ -12,6 +13,8 @@ import (
 	"github.com/skillpm/skillpm/internal/fsx"
 	"github.com/skillpm/skillpm/skill"
 )
+
+var errNoStore = errors.New("no store was given")
 
 // staging is the directory in which one transaction is prepared:
 //
