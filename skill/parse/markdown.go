@@ -83,10 +83,12 @@ func scanLine(l string, line int, visit func(reference)) {
 		return
 	}
 	for i := 0; i < len(l); {
-		switch {
-		case l[i] == '\\':
+		switch c := l[i]; {
+		case c != '\\' && c != '`' && c != ']':
+			i++
+		case c == '\\':
 			i += 2
-		case l[i] == '`':
+		case c == '`':
 			n := len(l[i:]) - len(strings.TrimLeft(l[i:], "`"))
 			end := strings.Index(l[i+n:], l[i:i+n])
 			if end < 0 {
