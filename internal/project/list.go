@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/lockfile"
 	"github.com/skillpm/skillpm/resolver"
 	"github.com/skillpm/skillpm/skill"
@@ -68,15 +67,13 @@ func (p *Project) List(context.Context) (*ListResult, error) {
 		r.CatalogTokens += l.Tokens.Metadata
 		r.Skills = append(r.Skills, l)
 	}
-	if len(r.Skills) > catalogCap {
-		p.opt.Report(diag.Note(diag.CatalogOver32, "%d skills are installed; some runtimes show only the first %d (about %d tokens for all)", len(r.Skills), catalogCap, r.CatalogTokens))
-	}
+	p.noteCatalog(len(r.Skills), r.CatalogTokens, func(i int) string { return r.Skills[i].Key })
 	return r, nil
 }
 
 func (p *Project) listed(e *lockfile.Entry) Listed {
 	l := Listed{
-		Key: e.Key, Name: e.Name(), Version: e.Version, Description: e.Description, Path: p.place(p.lock, e),
+		Key: e.Key, Name: e.Name(), Version: e.Version, Description: e.Description, Path: p.skillPath(e),
 		Digest: e.Digest, Source: sourceText(e), Layer: p.layer(), Use: e.Use, Dependencies: e.Dependencies,
 		AllowedTools: e.AllowedTools, Signed: e.Signature != nil, Signer: e.Signature.Signer(), Retracted: e.Retracted,
 		Size: Sizes{e.Size.Body, e.Size.Resources, e.Size.Files},
@@ -91,16 +88,11 @@ func (p *Project) listed(e *lockfile.Entry) Listed {
 		_, direct := p.lock.Root.Requires[e.Key]
 		l.Transitive = !direct
 	}
-	if p.opt.Global {
-		l.Path = "~/" + l.Path
-	}
 	if info, err := os.Stat(filepath.Join(p.layout().Root, filepath.FromSlash(p.place(p.lock, e)))); err == nil {
 		l.Installed = info.IsDir()
 	}
 	if e.Source.Type == lockfile.TypePath {
-		if f, err := p.readPathSkill(mustSource(e)); err == nil && f.parsed != nil {
-			l.Description = f.parsed.Description
-		}
+		l.Description, _ = p.pathDescription(e) // validate tells why it cannot be read
 	}
 	l.Tokens = derive.LockedTokens(l.Name, l.Description, l.Size.Body, l.Size.Resources)
 	return l

@@ -98,6 +98,9 @@ type Project struct {
 	gathered map[diag.Code][]string
 	// argHosts are hosts the user named on the command line.
 	argHosts map[string]bool
+	// userLocked is the lock of the user's own skills, once it was looked for.
+	userLock   sync.Once
+	userLocked *lockfile.Lock
 	// consent are repositories that may be contacted beyond manifest and lock.
 	consent map[string]bool
 }

@@ -1,0 +1,266 @@
+package project
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/skillpm/skillpm/internal/agents"
+	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/lockfile"
+	"github.com/skillpm/skillpm/skill/derive"
+	"github.com/skillpm/skillpm/skill/parse"
+)
+
+const (
+	// maxLayerEntries bounds one directory: agents stop at 2,000 directories, and
+	// a project of that many skills is still listed whole.
+	maxLayerEntries = 10_000
+	// maxHead bounds the frontmatter that is read of a skill nobody locked.
+	maxHead = 1 << 20
+)
+
+// dirList collects directories, each once.
+type dirList struct{ list []LayerDir }
+
+func (l *dirList) add(d LayerDir) {
+	if !slices.ContainsFunc(l.list, func(o LayerDir) bool { return o.abs == d.abs }) {
+		l.list = append(l.list, d)
+	}
+}
+
+func (l *dirList) addExisting(d LayerDir) {
+	if _, err := os.Lstat(d.abs); err == nil {
+		l.add(d)
+	}
+}
+
+// scan lists the skills of one directory: those of its lock in the lock's
+// order, then the others by name.
+func (p *Project) scan(d *LayerDir) {
+	entries, err := readDirBounded(d.abs, maxLayerEntries)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return
+	case errors.Is(err, errManyEntries):
+		d.Fault = fmt.Sprintf("more than %d entries; the rest was left out", maxLayerEntries)
+	case err != nil:
+		d.Fault = faultText(err)
+		return
+	}
+	d.real = d.abs
+	if real, err := filepath.EvalSymlinks(d.abs); err == nil {
+		d.real = real
+	}
+	lock := p.lockOf(*d)
+	d.Target = d.Target || lock != nil
+	at := map[string]int{}
+	if lock != nil {
+		for i, e := range lock.Skills {
+			at[e.Key] = i
+		}
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") || !e.IsDir() && e.Type()&fs.ModeSymlink == 0 {
+			continue
+		}
+		var locked *lockfile.Entry
+		if i, ok := at[e.Name()]; ok {
+			locked = lock.Skills[i]
+		}
+		if s, ok := p.scanSkill(d, e, locked); ok {
+			d.Skills = append(d.Skills, s)
+		}
+	}
+	rank := func(s LayerSkill) int {
+		if i, ok := at[s.dir]; ok {
+			return i
+		}
+		return len(at)
+	}
+	slices.SortStableFunc(d.Skills, func(a, b LayerSkill) int { return rank(a) - rank(b) })
+}
+
+var errManyEntries = errors.New("too many entries")
+
+// readDirBounded lists a directory by name, at most limit entries of it.
+func readDirBounded(dir string, limit int) ([]fs.DirEntry, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(limit + 1)
+	if err == io.EOF {
+		err = nil
+	}
+	if err == nil && len(entries) > limit {
+		entries, err = entries[:limit], errManyEntries
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, err
+}
+
+// lockOf returns the lock that names a directory among its targets.
+func (p *Project) lockOf(d LayerDir) *lockfile.Lock {
+	in := func(l *lockfile.Lock) bool {
+		return l != nil && slices.ContainsFunc(l.Targets, func(t string) bool { return p.layerDir(d.scope, t, true).abs == d.abs })
+	}
+	if in(p.lock) || d.Target {
+		return p.lock
+	}
+	if g := p.globalLock(); d.scope == agents.ScopeUser && in(g) {
+		return g
+	}
+	return nil
+}
+
+// globalLock reads the lock of the user's own skills; one that cannot be read
+// counts as none, since this run is about the project.
+func (p *Project) globalLock() *lockfile.Lock {
+	if p.opt.Global {
+		return p.lock
+	}
+	p.userLock.Do(func() {
+		data, err := readBounded(filepath.Join(p.globalDir(), lockfile.FileName))
+		if err != nil {
+			return
+		}
+		if l, err := lockfile.Parse(data); err == nil {
+			p.userLocked = l
+		}
+	})
+	return p.userLocked
+}
+
+// scanSkill describes one entry of a directory; false means that it is no skill
+// and does not look like one.
+func (p *Project) scanSkill(d *LayerDir, e fs.DirEntry, locked *lockfile.Entry) (LayerSkill, bool) {
+	dir := filepath.Join(d.abs, e.Name())
+	s := LayerSkill{
+		Name: e.Name(), dir: e.Name(), Path: d.Path + "/" + e.Name(), State: StateFound,
+		real: filepath.Join(d.real, e.Name()), link: e.Type()&fs.ModeSymlink != 0, prompt: true, Locked: locked != nil,
+	}
+	if s.link {
+		real, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			text, _ := os.Readlink(dir)
+			return s.refuse(diag.SymlinkDangling, "a link to "+text+", which is not there"), true
+		}
+		s.real = real
+		if info, err := os.Stat(real); err != nil || !info.IsDir() {
+			return s, false
+		}
+		s.outside = d.scope == agents.ScopeProject && !p.inProject(real)
+	}
+	file, err := skillFileIn(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && locked == nil:
+		return s, false
+	case errors.Is(err, fs.ErrNotExist):
+		return s.refuse(diag.VerifyMissing, "locked, and there is no SKILL.md"), true
+	case err != nil:
+		return s.refuse(diag.PermissionDenied, faultText(err)), true
+	}
+	if info, err := os.Stat(filepath.Join(dir, file)); err != nil || !info.Mode().IsRegular() {
+		return s.refuse(diag.SkillFileNotRegular, file+" is no regular file"), true
+	}
+	if locked != nil && locked.Source.Type != lockfile.TypePath {
+		s.fromLock(locked)
+		return s, true
+	}
+	return s.fromHead(filepath.Join(dir, file)), true
+}
+
+func (s LayerSkill) refuse(code diag.Code, reason string) LayerSkill {
+	s.State, s.Code, s.Reason, s.prompt = StateRefused, code, reason, false
+	return s
+}
+
+func (s *LayerSkill) fromLock(e *lockfile.Entry) {
+	s.Name, s.Description, s.Digest = e.Name(), e.Description, e.Digest
+	s.prompt = e.Training == nil || e.Training.Mode != "trainable"
+	s.tokens = derive.LockedTokens(s.Name, s.Description, 0, 0).Metadata
+}
+
+// fromHead reads a skill that no lock describes, up to the end of its
+// frontmatter.
+func (s LayerSkill) fromHead(file string) LayerSkill {
+	head, err := readHead(file)
+	if err != nil {
+		return s.refuse(diag.PermissionDenied, faultText(err))
+	}
+	parsed, notes := parse.Read(head, parse.Options{Dir: s.dir, Local: true})
+	if err := firstError(notes); err != nil && (parsed == nil || parsed.Description == "") {
+		fault := diag.All(err)[0]
+		return s.refuse(fault.Code, fault.Message)
+	}
+	if parsed.Name != "" {
+		s.Name = parsed.Name
+	}
+	s.Description = parsed.Description
+	s.tokens = derive.LockedTokens(s.Name, s.Description, 0, 0).Metadata
+	return s
+}
+
+// readHead returns a SKILL.md up to the line that closes its frontmatter: the
+// body stays unread. Without a frontmatter it is the first line.
+func readHead(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	in := bufio.NewReaderSize(io.LimitReader(f, maxHead), 512)
+	var head []byte
+	for fences := 0; fences < 2; {
+		line, err := in.ReadBytes('\n')
+		head = append(head, line...)
+		text := bytes.TrimRight(bytes.TrimPrefix(line, []byte("\ufeff")), " \t\r\n")
+		if string(text) == "---" {
+			fences++
+		} else if fences == 0 && len(text) > 0 {
+			break
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return head, nil
+}
+
+// inProject reports whether a path, links followed, lies in the project or its
+// git work tree.
+func (p *Project) inProject(real string) bool {
+	base := p.Root
+	if top, ok := gitTop(p.Root); ok {
+		base = top
+	}
+	if at, err := filepath.EvalSymlinks(base); err == nil {
+		base = at
+	}
+	rel, err := filepath.Rel(base, real)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// faultText is an error of the file system without the path, which stands
+// beside it.
+func faultText(err error) string {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err.Error()
+	}
+	if e, ok := errors.AsType[*diag.Error](err); ok && e.Cause != nil {
+		return faultText(e.Cause)
+	}
+	return err.Error()
+}
