@@ -170,19 +170,20 @@ func (l VersionList) Mixed() []Want {
 
 // TagsMixed reports whether the newest repository-wide version is of a later
 // commit than the newest one of the skill: whoever tags may have given up on
-// tags of the skill's own. Both commits of Mixed must be in s.
-func (l VersionList) TagsMixed(s Snapshot) (bool, error) {
+// tags of the skill's own. own holds the first commit of Mixed, repository the
+// second; they may be one.
+func (l VersionList) TagsMixed(own, repository Snapshot) (bool, error) {
 	wants := l.Mixed()
 	if wants == nil {
 		return false, nil
 	}
-	own, err := s.Commit(wants[0].Commit)
+	older, err := own.Commit(wants[0].Commit)
 	if err != nil {
 		return false, err
 	}
-	whole, err := s.Commit(wants[1].Commit)
+	newer, err := repository.Commit(wants[1].Commit)
 	if err != nil {
 		return false, err
 	}
-	return whole.Time.After(own.Time), nil
+	return newer.Time.After(older.Time), nil
 }

@@ -118,7 +118,7 @@ func TestTagsMixed(t *testing.T) {
 		if len(l.Mixed()) != 2 {
 			t.Fatalf("%v", l.Mixed())
 		}
-		if got, err := l.TagsMixed(s); err != nil || got != want {
+		if got, err := l.TagsMixed(s, s); err != nil || got != want {
 			t.Errorf("TagsMixed = %v, %v; want %v", got, err, want)
 		}
 	}

@@ -138,7 +138,12 @@ func (a *answer) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// Close reads what is left first, usually nothing but the end: a connection whose
+// answer was not read to its end cannot carry another request, and a new one
+// costs round trips.
 func (a *answer) Close() error {
+	a.timer.Reset(drainTimeout)
+	_, _ = io.CopyN(io.Discard, a.ReadCloser, maxDrain)
 	err := a.ReadCloser.Close()
 	a.stop()
 	return err
@@ -229,7 +234,6 @@ func (h *httpService) attempt(ctx context.Context, method, path string, body []b
 
 // failure closes the answer and says what it was.
 func (a *answer) failure() *statusError {
-	_, _ = io.CopyN(io.Discard, a, 64<<10) // so that the connection can be used again
 	_ = a.Close()
 	return &statusError{foreign: a.foreign, status: a.status, after: a.retryAfter(), text: fmt.Sprintf("%d %s", a.status, http.StatusText(a.status))}
 }

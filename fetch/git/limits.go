@@ -22,13 +22,15 @@ const (
 	maxRedirects    = 5         // as curl in git: renamed once or twice, then a loop
 	maxWants        = 4096      // objects in one request: 200 KB, which every server takes
 	maxDeepen       = 10_000    // commits walked back for a locked commit that is no tip
+	maxDrain        = 64 << 10  // an error page, or the end of an answer
 	maxCachedBlob   = 64 << 10  // a SKILL.md or a link is read again when its skill is loaded
 	maxCachedBlobs  = 2 << 20   // … in all, for one snapshot
 
-	connectTimeout = 15 * time.Second      // as long as a slow DNS answer and three SYNs take
-	answerTimeout  = 90 * time.Second      // counting objects of a monorepo takes a server a minute
-	stallTimeout   = 45 * time.Second      // no byte for so long: the connection is dead
-	callTimeout    = 15 * time.Minute      // maxPackBytes at 10 Mbit/s
-	helperTimeout  = 30 * time.Second      // a credential helper that waits for somebody
-	killDelay      = 50 * time.Millisecond // a cancelled program is not waited for any longer
+	connectTimeout = 15 * time.Second       // as long as a slow DNS answer and three SYNs take
+	answerTimeout  = 90 * time.Second       // counting objects of a monorepo takes a server a minute
+	stallTimeout   = 45 * time.Second       // no byte for so long: the connection is dead
+	callTimeout    = 15 * time.Minute       // maxPackBytes at 10 Mbit/s
+	drainTimeout   = 500 * time.Millisecond // for the end of an answer that has been read; then a new connection is cheaper
+	helperTimeout  = 30 * time.Second       // a credential helper that waits for somebody
+	killDelay      = 50 * time.Millisecond  // a cancelled program is not waited for any longer
 )

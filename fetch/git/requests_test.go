@@ -123,6 +123,9 @@ func TestLockedSkillTakesTwoRequests(t *testing.T) {
 	if got, want := lines(log), "POST /git-upload-pack, POST /git-upload-pack"; got != want {
 		t.Errorf("requests: %s\nwant: %s", got, want)
 	}
+	if n := s.Connections(); n != 1 {
+		t.Errorf("%d connections, want 1", n)
+	}
 	const trees = 8 * 250 // 8 directories with at most 6 entries of random ids
 	if got := log[0].Out + log[1].Out; float64(got) > 1.2*float64(wanted+trees) {
 		t.Errorf("%d bytes came, the files have %d", got, wanted)

@@ -64,6 +64,7 @@ type Server struct {
 	srv     *httptest.Server
 
 	mu    sync.Mutex
+	conns int
 	log   []Request
 	fault Fault
 }
@@ -80,6 +81,13 @@ func Serve(root string, shape Shape) (*Server, error) {
 	}
 	s := &Server{Root: root, shape: shape, backend: filepath.Join(strings.TrimSpace(string(dir)), "git-http-backend")}
 	s.srv = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
+	s.srv.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			s.mu.Lock()
+			s.conns++
+			s.mu.Unlock()
+		}
+	}
 	if shape.TLS {
 		s.srv.StartTLS()
 		s.CA = certPEM(s.srv.Certificate().Raw)
@@ -106,6 +114,13 @@ func (s *Server) Requests() []Request {
 	log := s.log
 	s.log = nil
 	return log
+}
+
+// Connections returns how many connections were made so far.
+func (s *Server) Connections() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conns
 }
 
 // SetFault makes later requests go through f; nil ends that.
