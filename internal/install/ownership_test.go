@@ -103,6 +103,19 @@ func TestOwnership(t *testing.T) {
 	}
 }
 
+// An unreadable receipt is noted once a plan, and rebuilt.
+func TestGarbledReceipt(t *testing.T) {
+	p := newProject(t)
+	p.receiptOf(alpha)
+	must(t, os.WriteFile(p.path(".skillpm/receipt.json"), []byte("{"), 0o644))
+	p.notes = nil
+	p.mustApply()
+	p.mustApply()
+	if diff := cmp.Diff([]diag.Code{diag.CacheCorrupt}, p.notes); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+}
+
 // receiptOf installs f as alpha in the first target.
 func (p *project) receiptOf(f files) {
 	p.t.Helper()

@@ -72,22 +72,33 @@ func (r *receipt) sameBut(o *receipt) bool {
 // unreadable one counts as none, with a note: what stands on disk is then ours
 // only as far as the locks say so. A newer one is receipt_version.
 func (s *site) readReceipt() (*receipt, error) {
+	r, unreadable, err := s.loadReceipt()
+	if unreadable != nil {
+		s.opt.Note(diag.Note(diag.CacheCorrupt, "`%s` is unreadable and will be rebuilt; until then only the lock says which skills are ours", s.state(receiptName)).WithCause(unreadable))
+	}
+	return r, err
+}
+
+// loadReceipt is readReceipt with the reason of an unreadable one as data.
+func (s *site) loadReceipt() (r *receipt, unreadable, err error) {
 	data, err := s.root.ReadFile(s.state(receiptName), maxReceiptBytes)
 	if fsx.IsNotExist(err) {
-		return newReceipt(), nil
+		return newReceipt(), nil, nil
 	}
-	if err != nil && !errors.Is(err, fsx.ErrTooLarge) {
-		return nil, fsx.Diag(err, "read `"+s.state(receiptName)+"`")
+	if errors.Is(err, fsx.ErrTooLarge) {
+		return newReceipt(), err, nil
 	}
-	r, err := parseReceipt(data)
-	if err == nil {
-		return r, nil
+	if err != nil {
+		return nil, nil, fsx.Diag(err, "read `"+s.state(receiptName)+"`")
 	}
-	if diag.CodeOf(err) == diag.ReceiptVersion {
-		return nil, err
+	r, err = parseReceipt(data)
+	switch {
+	case err == nil:
+		return r, nil, nil
+	case diag.CodeOf(err) == diag.ReceiptVersion:
+		return nil, nil, err
 	}
-	s.opt.Note(diag.Note(diag.CacheCorrupt, "`%s` is unreadable and will be rebuilt; until then only the lock says which skills are ours", s.state(receiptName)).WithCause(err))
-	return newReceipt(), nil
+	return newReceipt(), err, nil
 }
 
 func parseReceipt(data []byte) (*receipt, error) {

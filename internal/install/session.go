@@ -50,7 +50,7 @@ func (s *Session) begin(ctx context.Context) error {
 	s.lock = lock
 	// What was seen before the lock is a hint; the receipt's version is checked
 	// again by every plan.
-	if _, err := s.site.readReceipt(); err != nil {
+	if _, _, err := s.site.loadReceipt(); err != nil {
 		return err
 	}
 	if err := s.site.recover(ctx); err != nil {
