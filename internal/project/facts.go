@@ -27,6 +27,9 @@ type skillFact struct {
 	// Siblings are the paths of all skills of the commit, kept where a
 	// requirement had to be looked up.
 	Siblings []string `json:"siblings,omitempty"`
+	// claimed says that a mirror's listing is the only witness. Such a fact serves
+	// one run and is never kept: a later run with a network must not believe it.
+	claimed bool
 }
 
 func factKey(repository string, commit fetch.ID, path string) string {
@@ -37,13 +40,21 @@ func (p *Project) fact(repository string, commit fetch.ID, path string) skillFac
 	var f skillFact
 	if data, ok := p.cache.Get(bucketSkills, factKey(repository, commit, path)); ok {
 		if json.Unmarshal(data, &f) != nil {
-			return skillFact{}
+			f = skillFact{}
+		}
+	}
+	if f.Dig == "" {
+		if c, ok := p.claim(factKey(repository, commit, path)); ok && (f.Tree == "" || f.Tree == c.Tree) {
+			return c
 		}
 	}
 	return f
 }
 
 func (p *Project) putFact(repository string, commit fetch.ID, path string, f skillFact) {
+	if f.claimed {
+		return
+	}
 	if data, err := json.Marshal(f); err == nil {
 		p.cache.Put(bucketSkills, factKey(repository, commit, path), data)
 	}

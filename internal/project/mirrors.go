@@ -19,6 +19,8 @@ type mirror struct {
 	// holds are trees that a listing named and that are really there. It is
 	// written under Project.mirrorLock.
 	holds map[skill.Digest]bool
+	// claims are what its listings say of skills, by fact key, likewise.
+	claims map[string]skillFact
 	// docs are the versions it was asked for, nil where it has none.
 	docs par.Once[string, *oci.Versions]
 }
@@ -67,7 +69,7 @@ func (p *Project) openMirrors(ctx context.Context) ([]*mirror, error) {
 			}
 			continue
 		}
-		p.mirrors = append(p.mirrors, &mirror{Mirror: m, spec: spec, holds: map[skill.Digest]bool{}})
+		p.mirrors = append(p.mirrors, &mirror{Mirror: m, spec: spec, holds: map[skill.Digest]bool{}, claims: map[string]skillFact{}})
 	}
 	p.mirrorsOpen = true
 	return p.mirrors, nil
@@ -94,6 +96,9 @@ func (p *Project) fromMirrors(ctx context.Context, o order) (goods, bool, error)
 	}
 	for _, m := range mirrors {
 		if digest == "" {
+			if !p.opt.Offline { // git can prove what a commit holds
+				continue
+			}
 			c, ok := p.mirrorCandidate(ctx, m, o.src, o.want.Commit)
 			if !ok || c.Digest == "" {
 				continue
@@ -164,10 +169,18 @@ func (p *Project) mirrorListing(ctx context.Context, src skill.Source) (*fetch.R
 			continue
 		}
 		refs := &fetch.Refs{Head: v.Head, HeadID: fetch.ID(v.HeadCommit)}
-		for _, r := range v.Refs {
-			refs.List = append(refs.List, fetch.Ref{Name: r.Name, ID: fetch.ID(r.ID), Peeled: fetch.ID(r.Peeled)})
+		held := map[fetch.ID]bool{}
+		for _, c := range v.Candidates {
+			held[fetch.ID(c.Commit)] = true
 		}
-		p.learn(src, v)
+		for _, r := range v.Refs {
+			ref := fetch.Ref{Name: r.Name, ID: fetch.ID(r.ID), Peeled: fetch.ID(r.Peeled)}
+			if strings.HasPrefix(ref.Name, "refs/tags/") && !held[ref.Commit()] {
+				continue // a version whose SKILL.md cannot be read would stop the choice
+			}
+			refs.List = append(refs.List, ref)
+		}
+		p.learn(m, src, v)
 		p.noteHoldings(ctx, m, v)
 		p.opt.Report(diag.Note(diag.MirrorListing, "%s is read from mirror %s: only what it holds can be chosen", src.Repository(), m))
 		return refs, true
@@ -175,16 +188,28 @@ func (p *Project) mirrorListing(ctx context.Context, src skill.Source) (*fetch.R
 	return nil, false
 }
 
-// learn puts a mirror's candidates where the solver looks for facts.
-func (p *Project) learn(src skill.Source, v *oci.Versions) {
+// learn puts a mirror's candidates where the solver looks for facts, for this
+// run: what a mirror says of commits is not proven by git objects.
+func (p *Project) learn(m *mirror, src skill.Source, v *oci.Versions) {
+	p.mirrorLock.Lock()
+	defer p.mirrorLock.Unlock()
 	for _, c := range v.Candidates {
-		fact := p.fact(src.Repository(), fetch.ID(c.Commit), c.Path)
-		fact.Time, fact.Tree, fact.File, fact.Text = c.Time, fetch.ID(c.Tree), c.File, head(c.Text)
-		if c.Digest != "" {
-			fact.Dig, fact.Sig = c.Digest, c.Bundle
+		m.claims[factKey(src.Repository(), fetch.ID(c.Commit), c.Path)] = skillFact{
+			Time: c.Time, Tree: fetch.ID(c.Tree), File: c.File, Text: head(c.Text), Dig: c.Digest, Sig: c.Bundle, claimed: true,
 		}
-		p.putFact(src.Repository(), fetch.ID(c.Commit), c.Path, fact)
 	}
+}
+
+// claim returns what the first mirror that was listed says of a skill.
+func (p *Project) claim(key string) (skillFact, bool) {
+	p.mirrorLock.Lock()
+	defer p.mirrorLock.Unlock()
+	for _, m := range p.mirrors {
+		if f, ok := m.claims[key]; ok {
+			return f, true
+		}
+	}
+	return skillFact{}, false
 }
 
 // noteHoldings remembers which candidates' files can be had without a network:
