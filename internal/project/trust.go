@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/manifest"
 	"github.com/skillpm/skillpm/lockfile"
 	"github.com/skillpm/skillpm/signing"
 	"github.com/skillpm/skillpm/skill"
@@ -44,8 +45,9 @@ func (p *Project) loadPolicies() error {
 		}
 		list = append(list, policy)
 	}
-	if p.manifestData != nil {
-		policy, err := signing.ParsePolicy(p.manifestPath(), p.manifestData, signing.ScopeProject)
+	// Only [trust] is decoded: thousands of skills are no business of a policy.
+	if section := manifest.TrustSection(p.manifestData); section != nil {
+		policy, err := signing.ParsePolicy(p.manifestPath(), section, signing.ScopeProject)
 		if err != nil {
 			return err
 		}

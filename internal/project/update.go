@@ -68,7 +68,7 @@ func (p *Project) Update(ctx context.Context, names []string, opt UpdateOptions)
 	if result.Content, err = p.contentChanges(ctx, p.lock, t.lock); err != nil {
 		return nil, err
 	}
-	if err := p.consentTo(result, opt); err != nil {
+	if err := p.consentTo(result, &opt); err != nil {
 		return result, err
 	}
 	opt.AcceptSignerChange = opt.AcceptSignerChange || opt.Yes
@@ -171,7 +171,7 @@ func tagCommit(refs *fetch.Refs, tag string) (fetch.ID, bool) {
 }
 
 // consentTo asks, or refuses, where an update changes what a skill may do.
-func (p *Project) consentTo(r *UpdateResult, opt UpdateOptions) error {
+func (p *Project) consentTo(r *UpdateResult, opt *UpdateOptions) error {
 	if opt.Yes || opt.DryRun {
 		return nil
 	}
@@ -183,7 +183,8 @@ func (p *Project) consentTo(r *UpdateResult, opt UpdateOptions) error {
 		if len(c.Scripts) > 0 && !opt.AcceptScripts {
 			open = append(open, fmt.Sprintf("`%s` changes scripts: %s (--accept-scripts)", c.Key, strings.Join(c.Scripts, ", ")))
 		}
-		if c.SignerBefore != c.SignerAfter && c.SignerBefore != "" && !opt.AcceptSignerChange {
+		// Without a terminal the verdict itself refuses, as signature_signer_changed.
+		if p.opt.Ask != nil && c.SignerBefore != c.SignerAfter && c.SignerBefore != "" && !opt.AcceptSignerChange {
 			open = append(open, fmt.Sprintf("`%s` changes its signer from %s to %s (--accept-signer-change)", c.Key, c.SignerBefore, orUnsigned(c.SignerAfter)))
 		}
 	}
@@ -194,6 +195,7 @@ func (p *Project) consentTo(r *UpdateResult, opt UpdateOptions) error {
 	e.Details = open
 	e.WithHint("look at it with `skillpm update --dry-run`, then agree with --yes or the flag named")
 	if p.opt.Ask != nil && p.opt.Ask("The update changes what skills may do:\n  "+strings.Join(open, "\n  ")+"\nGo on?") {
+		opt.AcceptSignerChange = true
 		return nil
 	}
 	return e
