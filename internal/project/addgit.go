@@ -140,6 +140,10 @@ func (p *Project) addOneGit(ctx context.Context, refs *fetch.Refs, s spec, src s
 		if s.rng == "" && diag.CodeOf(err) == diag.SkillNotFound { // tags of the time before this skill
 			return p.addHead(ctx, refs, src, as)
 		}
+		if s.rng != "" && diag.CodeOf(err) == diag.SubskillUnresolved { // the solver tells why
+			key, err := chooseKey(as, "", src.Name(), src)
+			return addition{key, req}, err
+		}
 		if err != nil {
 			return addition{}, err
 		}
@@ -187,8 +191,8 @@ func noVersions(src skill.Source, rng string) error {
 }
 
 // newest returns the highest stable version, in range if one is given, whose
-// tree has the skill and that its author did not withdraw; without a stable one
-// the highest pre-release.
+// tree has the skill and that its author did not withdraw, unless the range names
+// it exactly; without a stable one the highest pre-release.
 func (p *Project) newest(ctx context.Context, src skill.Source, list fetch.VersionList, rng string) (fetch.Candidate, error) {
 	u := newUniverse(p)
 	var pool []fetch.Candidate
@@ -206,6 +210,8 @@ func (p *Project) newest(ctx context.Context, src skill.Source, list fetch.Versi
 			WithDetail("there are %s", versionsText(list.Candidates)).
 			WithHint("`skillpm versions %s` lists them", src.Identity())
 	}
+	_, notExact := skill.ParseVersion(strings.TrimLeft(rng, "= v"))
+	hidden := false
 	for len(pool) > 0 {
 		batch := pool[:min(len(pool), readAhead)]
 		pool = pool[len(batch):]
@@ -219,11 +225,19 @@ func (p *Project) newest(ctx context.Context, src skill.Source, list fetch.Versi
 		retracted := u.retractions(resolver.Wanted{}, src, list.Candidates)
 		for _, c := range batch {
 			f, _ := u.file(src, c.Commit)
-			if _, withdrawn := retracted(c.Version); f.fault != nil || withdrawn || p.tooYoung(src, c) != "" {
-				continue
+			_, withdrawn := retracted(c.Version)
+			switch {
+			case f.fault != nil:
+			case withdrawn && notExact != nil, p.tooYoung(src, c) != "":
+				hidden = true
+			default:
+				return c, nil
 			}
-			return c, nil
 		}
+	}
+	if hidden {
+		return fetch.Candidate{}, diag.New(diag.SubskillUnresolved, "every version of %s is withdrawn or too young", src.Identity()).
+			WithHint("`skillpm versions %s` lists them; name one exactly to take it nevertheless", src.Identity())
 	}
 	return fetch.Candidate{}, diag.New(diag.SkillNotFound, "no tagged version has a usable skill at %s", src.Identity()).
 		WithHint("`skillpm add %s@BRANCH` takes a branch", src.Identity())
@@ -247,10 +261,10 @@ func (p *Project) noteMixed(ctx context.Context, src skill.Source, list fetch.Ve
 		return
 	}
 	snaps, err := p.repos.snapshots(ctx, src, wants)
-	if err != nil || len(snaps) == 0 {
+	if err != nil {
 		return // a note is not worth a failure
 	}
-	if mixed, err := list.TagsMixed(snaps[0]); err == nil && mixed {
+	if mixed, err := list.TagsMixed(snaps[0], snaps[1]); err == nil && mixed {
 		p.opt.Report(diag.Note(diag.TagsMixed, "%s has repository-wide tags that are newer than those of this skill; they do not count", src.Identity()))
 	}
 }
