@@ -144,15 +144,21 @@ func (s *site) keepsExec() bool {
 	return runtime.GOOS != "windows" && (s.opt.FS == nil || !s.opt.FS.Fakes.NoExec)
 }
 
-// digest returns the digest of c. Where the disk has no executable bit, modes
-// come from the manifests of the candidates: the first that then matches is it.
+// digest returns the digest of c.
 func (s *site) digest(c *content, candidates ...skill.Digest) (skill.Digest, error) {
-	tree, err := c.tree(s.opt.Limits)
+	tree, err := s.identify(c, candidates...)
 	if err != nil {
 		return "", err
 	}
-	if s.keepsExec() {
-		return tree.Digest(), nil
+	return tree.Digest(), nil
+}
+
+// identify returns the tree of c. Where the disk has no executable bit, modes
+// come from the manifests of the candidates: the first that then matches is it.
+func (s *site) identify(c *content, candidates ...skill.Digest) (*skill.Tree, error) {
+	tree, err := c.tree(s.opt.Limits)
+	if err != nil || s.keepsExec() {
+		return tree, err
 	}
 	for _, d := range candidates {
 		if d == "" || s.opt.Store == nil {
@@ -162,11 +168,11 @@ func (s *site) digest(c *content, candidates ...skill.Digest) (skill.Digest, err
 		if err != nil {
 			continue
 		}
-		if withModes(tree, manifest, s.opt.Limits).Digest() == d {
-			return d, nil
+		if with := withModes(tree, manifest, s.opt.Limits); with.Digest() == d {
+			return with, nil
 		}
 	}
-	return tree.Digest(), nil
+	return tree, nil
 }
 
 // withModes returns t with the executable bits of model.

@@ -3,6 +3,7 @@ package install
 import (
 	"context"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -48,6 +49,10 @@ type Report struct {
 	// Skills, Files and Bytes count what was hashed.
 	Skills, Files int
 	Bytes         int64
+	// Trees are the hashed trees of skills without a finding, by place, and
+	// Bundles the hashes of their signature files.
+	Trees   map[string]*skill.Tree
+	Bundles map[string]skill.Digest
 }
 
 // Verify hashes every wanted skill in every target and compares it with want.
@@ -77,8 +82,12 @@ func Verify(ctx context.Context, layout Layout, opt Options, want Desired) (*Rep
 	if err != nil {
 		return nil, err
 	}
-	total := &Report{}
+	total := &Report{Trees: map[string]*skill.Tree{}, Bundles: map[string]skill.Digest{}}
 	for _, part := range parts {
+		if len(part.Findings) == 0 {
+			maps.Copy(total.Trees, part.Trees)
+			maps.Copy(total.Bundles, part.Bundles)
+		}
 		total.Findings = append(total.Findings, part.Findings...)
 		total.Skills += part.Skills
 		total.Files += part.Files
@@ -180,8 +189,10 @@ func (s *site) verifyDir(ctx context.Context, p placement, root *fsx.Root, r *Re
 		r.Bytes += f.Size
 	}
 	verifyBundle(p, c.bundle, r)
-	digest, err := s.digest(c, p.item.Digest)
-	if err == nil && digest == p.item.Digest {
+	tree, err := s.identify(c, p.item.Digest)
+	if err == nil && tree.Digest() == p.item.Digest {
+		r.Trees = map[string]*skill.Tree{p.path(): tree}
+		r.Bundles = map[string]skill.Digest{p.path(): c.bundle}
 		return nil
 	}
 	var model *skill.Tree

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/skillpm/skillpm/internal/diag"
-	"github.com/skillpm/skillpm/internal/fsx"
 	"github.com/skillpm/skillpm/internal/install"
 	"github.com/skillpm/skillpm/lockfile"
 	"github.com/skillpm/skillpm/skill"
@@ -30,6 +29,8 @@ type InstallOptions struct {
 	NoInstall bool
 	// NoManifest takes the lock alone, for a checkout without skills.toml.
 	NoManifest bool
+	// ReservedNames is a file of names that no skill may have; "" reserves none.
+	ReservedNames string
 }
 
 // Install makes the disk equal the lock. A lock that the manifest has left
@@ -134,6 +135,9 @@ func linkOf(s string) install.Link { return install.Link(s) }
 
 // apply carries a transaction out: bytes, checks, trust, disk, files.
 func (p *Project) apply(ctx context.Context, t transaction, opt InstallOptions) (*Change, error) {
+	if err := p.checkReserved(opt.ReservedNames, t.lock); err != nil {
+		return nil, err
+	}
 	change := &Change{
 		Skills: lockChanges(t.old, t.lock), Targets: t.lock.Targets, DryRun: opt.DryRun, Frozen: opt.Frozen,
 		Behind: t.behind, Skipped: t.skipped, NoInstall: opt.NoInstall,
@@ -153,7 +157,10 @@ func (p *Project) apply(ctx context.Context, t transaction, opt InstallOptions) 
 	change.disk(plan.Actions)
 	if plan.NoOp() && len(files) == 0 && p.judgedBefore(t.lock) {
 		change.UpToDate = true
-		p.flushIfNeeded(ctx, opt)
+		if !opt.DryRun {
+			p.cache.Flush(ctx) // only a run that resolved has learnt anything
+			install.Refresh(ctx, p.layout(), p.installOptions(), plan)
+		}
 		return change, p.unmanaged(change)
 	}
 	if err := plan.Conflicts().Err(); err != nil && !opt.DryRun {
@@ -179,14 +186,6 @@ func (p *Project) apply(ctx context.Context, t transaction, opt InstallOptions) 
 	return change, nil
 }
 
-// flushIfNeeded keeps facts learnt while resolving; the plain no-op learnt none
-// and opens no index writer.
-func (p *Project) flushIfNeeded(ctx context.Context, opt InstallOptions) {
-	if !opt.DryRun {
-		p.cache.Flush(ctx)
-	}
-}
-
 // fileChanges lists the project files to write, in writing order.
 func (p *Project) fileChanges(t transaction, lockChanged bool, lock []byte) []install.FileChange {
 	var files []install.FileChange
@@ -210,13 +209,11 @@ func (p *Project) writeOnly(ctx context.Context, t transaction, change *Change, 
 		return err
 	}
 	defer s.Close()
-	// Manifest first: a run that is killed in between leaves a lock that says
-	// of itself that it is out of date.
-	var disk *fsx.FS // the real one
-	for _, f := range files {
-		if err := disk.WriteAtomic(f.Path, f.Data, 0o644); err != nil {
-			return err
-		}
+	if err := p.unchangedSince(); err != nil {
+		return err
+	}
+	if err := s.Write(files...); err != nil {
+		return err
 	}
 	p.cache.Flush(ctx)
 	return nil
@@ -426,8 +423,11 @@ func (p *Project) matchesBytes(e *lockfile.Entry, tree *skill.Tree, opt InstallO
 func strictProblems(key string, notes diag.List) error {
 	var list diag.List
 	for _, n := range notes {
-		if info, ok := diag.Lookup(n.Code); ok && info.Exit == 2 {
-			copied := *n
+		copied := *n
+		if copied.Code == diag.FrontmatterRepaired {
+			copied.Code = diag.YamlInvalid // a strict reader repairs nothing
+		}
+		if info, ok := diag.Lookup(copied.Code); ok && info.Exit == 2 {
 			copied.Severity = diag.SeverityError
 			copied.Details = append([]string{"skill `" + key + "`; `[install] validation = \"strict\"` refuses problems"}, n.Details...)
 			list = append(list, &copied)

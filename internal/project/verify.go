@@ -3,6 +3,7 @@ package project
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/internal/install"
@@ -65,7 +66,7 @@ func (p *Project) Verify(ctx context.Context, opt VerifyOptions) (*VerifyResult,
 		bad[string(f.Key)] = true
 	}
 	for _, e := range p.lock.Skills {
-		v, err := p.verifyEntry(ctx, e, bad[e.Key])
+		v, err := p.verifyEntry(ctx, e, report, bad[e.Key])
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
@@ -85,7 +86,7 @@ func (p *Project) noLock() *diag.Error {
 		WithHint("`skillpm lock` writes one")
 }
 
-func (p *Project) verifyEntry(ctx context.Context, e *lockfile.Entry, bad bool) (Verified, error) {
+func (p *Project) verifyEntry(ctx context.Context, e *lockfile.Entry, report *install.Report, bad bool) (Verified, error) {
 	v := Verified{Key: e.Key, Version: e.Version, Digest: e.Digest, Place: p.place(p.lock, e), OK: !bad}
 	if e.Source.Type == lockfile.TypePath {
 		v.Signature = "local"
@@ -94,7 +95,7 @@ func (p *Project) verifyEntry(ctx context.Context, e *lockfile.Entry, bad bool) 
 	if bad {
 		return v, nil
 	}
-	c, bundle, err := p.installed(ctx, v.Place)
+	c, bundle, err := p.hashed(ctx, v.Place, report)
 	if err != nil {
 		return v, err
 	}
@@ -116,6 +117,25 @@ func (p *Project) verifyEntry(ctx context.Context, e *lockfile.Entry, bad bool) 
 		return v, named(order{key: skill.Key(e.Key), src: mustSource(e)}, err)
 	}
 	return v, nil
+}
+
+// hashed returns what Verify has just hashed at a place, without hashing it
+// again: the tree, and the signature file if the hash of its bytes is the one
+// that was found.
+func (p *Project) hashed(ctx context.Context, place string, report *install.Report) (content, []byte, error) {
+	tree, ok := report.Trees[place]
+	if !ok {
+		return p.installed(ctx, place)
+	}
+	want := report.Bundles[place]
+	if want == "" {
+		return p.onDisk(tree, place), nil, nil
+	}
+	bundle, err := readBounded(filepath.Join(p.layout().Root, filepath.FromSlash(place), skill.SignatureFile))
+	if err != nil || skill.DigestOf(bundle) != want {
+		return p.installed(ctx, place)
+	}
+	return p.onDisk(tree, place), bundle, nil
 }
 
 func mustSource(e *lockfile.Entry) skill.Source {
