@@ -53,8 +53,7 @@ type Source interface {
 	Refs(ctx context.Context, repo skill.Source, prefixes ...string) (*Refs, error)
 	// Open reads the wanted commits and all their trees into memory; file
 	// contents come later. The caller closes the Snapshot. A commit that cannot
-	// be had is commit_gone (ref_not_found where Want.Ref is empty and the
-	// server knows no such object).
+	// be had is commit_gone; an object that is no commit is ref_not_found.
 	Open(ctx context.Context, repo skill.Source, wants []Want) (Snapshot, error)
 }
 

@@ -179,13 +179,14 @@ func (p *pack) apply(i int32, base []byte) ([]byte, error) {
 	return out, p.account(int64(len(out)))
 }
 
-// read returns the object of an indexed pack.
-func (p *pack) read(i int32) ([]byte, error) {
+// read returns an object of an indexed pack, and its type.
+func (p *pack) read(i int32) (plumbing.ObjectType, []byte, error) {
 	var chain []int32
 	for !p.entries[i].whole() {
 		chain = append(chain, i)
 		i = p.entries[i].base
 	}
+	kind := p.entries[i].kind
 	data, err := p.inflate(i)
 	for n := len(chain) - 1; n >= 0 && err == nil; n-- {
 		var delta []byte
@@ -193,7 +194,7 @@ func (p *pack) read(i int32) ([]byte, error) {
 			data, err = applyDelta(data, delta)
 		}
 	}
-	return data, err
+	return kind, data, err
 }
 
 var errDelta = errors.New("a delta is malformed")

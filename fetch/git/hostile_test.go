@@ -257,6 +257,27 @@ func TestForgedFiles(t *testing.T) {
 	}
 }
 
+// A directory that calls another directory a file.
+func TestDirectoryAsFile(t *testing.T) {
+	w := newWorld()
+	inner := w.tree
+	w.tree = append([]byte("100644 SKILL.md\x00"), objectID("tree", inner)...)
+	w.commit = fmt.Appendf(nil, "tree %x\nauthor a <a> 1 +0000\ncommitter a <a> 1 +0000\n\nm\n", objectID("tree", w.tree))
+	w.id = fetch.ID(hex.EncodeToString(objectID("commit", w.commit)))
+	for _, fact := range []string{"v2", "v2 filter"} { // the whole commit at once, or file by file
+		s := fetchtest.Serve(t, t.TempDir(), testkit.Shape{})
+		s.SetFault(testkit.Answer(answerWith(w.pack(func(p *packer) { p.entry(typeTree, -1, nil, inner) }))))
+		src := newSource(t, git.Options{Named: only(s.Host()), Facts: &facts{m: map[string]string{"git " + s.URL: fact}}})
+		snap, err := src.Open(t.Context(), parse(t, s.URL+"/acme/skills"), []fetch.Want{{Commit: w.id}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fetch.Load(t.Context(), snap, w.id, "", fetch.LoadOptions{}, nil); diag.CodeOf(err) != diag.PackInvalid {
+			t.Errorf("%s: %v, want pack_invalid", fact, err)
+		}
+	}
+}
+
 func TestHostileListings(t *testing.T) {
 	id := "0123456789012345678901234567890123456789"
 	long := string(bytes.Repeat([]byte("x"), 5000))

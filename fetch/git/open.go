@@ -27,7 +27,7 @@ func (s *session) open(ctx context.Context, wants []fetch.Want) (*snapshot, erro
 	err = snap.load(ctx, ids, 1, false)
 	switch {
 	case errors.Is(err, errFormat):
-		err = s.gone(wants, err)
+		err = s.gone(wants[0], err)
 	case notOurRef(err) || errors.Is(err, errUnreachable):
 		err = s.openReachable(ctx, snap, wants, err)
 	}
@@ -74,7 +74,7 @@ func (s *session) openReachable(ctx context.Context, snap *snapshot, wants []fet
 			err = s.deepen(ctx, snap, snap.wants[i], w.Ref)
 		}
 		if notOurRef(err) || errors.Is(err, errUnreachable) {
-			return s.gone(wants[i:i+1], why)
+			return s.gone(w, why)
 		}
 		if err != nil {
 			return err
@@ -121,13 +121,8 @@ func (s *session) tip(ctx context.Context, f format, ref string) (oid, error) {
 	return oid{}, errUnreachable
 }
 
-// gone is the refusal for commits that the server has not, or does not hand out.
-func (s *session) gone(wants []fetch.Want, why error) error {
-	w := wants[0]
-	if w.Ref == "" && len(wants) == 1 {
-		return diag.New(diag.CommitGone, "%s: commit %s cannot be had", s.repo, w.Commit).WithCause(why).
-			WithHint("it was rewritten away or never existed; a mirror may still hold the skill, else `skillpm update` chooses another")
-	}
+// gone is the refusal for a commit that the server has not, or does not hand out.
+func (s *session) gone(w fetch.Want, why error) error {
 	return diag.New(diag.CommitGone, "%s: commit %s cannot be had", s.repo, w.Commit).WithCause(why).
-		WithHint("the branch or tag was rewritten; a mirror may still hold the skill, else `skillpm update` chooses another")
+		WithHint("it never existed, or its branch or tag was rewritten; a mirror may still hold the skill, else `skillpm update` chooses another")
 }

@@ -203,7 +203,10 @@ func (s *snapshot) held(id oid) ([]byte, bool, error) {
 	}
 	for _, p := range s.packs {
 		if i, ok := p.byID[id]; ok {
-			data, err := p.read(i)
+			kind, data, err := p.read(i)
+			if err == nil && kind != plumbing.BlobObject {
+				err = errNoFile
+			}
 			return data, true, err
 		}
 	}
@@ -212,6 +215,8 @@ func (s *snapshot) held(id oid) ([]byte, bool, error) {
 	}
 	return nil, false, nil
 }
+
+var errNoFile = errors.New("a directory names as a file what is none")
 
 var errMissingBlob = errors.New("the server did not send a file that a directory names")
 
