@@ -206,6 +206,10 @@ const (
 	TagExists                      Code = "tag_exists"
 	WorktreeDirty                  Code = "worktree_dirty"
 	GitFailed                      Code = "git_failed"
+	SkillShadowed                  Code = "skill_shadowed"
+	AgentUnserved                  Code = "agent_unserved"
+	RunUnfinished                  Code = "run_unfinished"
+	ProgramMissing                 Code = "program_missing"
 )
 
 // table is in the order of the constants.
@@ -400,6 +404,10 @@ var table = []Info{
 	{TagExists, 2, "refusal", "tag", "this version has a tag already"},
 	{WorktreeDirty, 2, "refusal", "sign, tag", "files of the skill are not what git would publish"},
 	{GitFailed, 1, "failure", "tag", "git is missing or refused"},
+	{SkillShadowed, 0, "warning", "doctor", "agents load another skill of this name, or do not agree which"},
+	{AgentUnserved, 0, "note", "doctor", "an agent is used here and reads none of the targets"},
+	{RunUnfinished, 0, "warning", "doctor", "a run was killed; the next one finishes or undoes it"},
+	{ProgramMissing, 0, "note", "doctor", "a program that some repositories need is not there"},
 }
 
 // Codes returns the whole table, in a fixed order. The caller must not change it.

@@ -384,6 +384,7 @@ func (p *Project) check(ctx context.Context, t transaction, change *Change, plan
 			until = v.Until
 		}
 		p.reportVerdict(e.Key, v)
+		p.keepJudgement(e, v)
 		change.note(e.Key, v, carries(e, got[i].tree))
 	}
 	if err := faults.Err(); err != nil {

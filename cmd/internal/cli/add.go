@@ -32,6 +32,7 @@ func (f *installFlags) add(cmd *cobra.Command) {
 	fl.StringArrayVar(&f.mirrors, "mirror", nil, "read `MIRROR` first: dir:PATH, tar:FILE, oci://… or https://…")
 	fl.IntVar(&f.jobs, "jobs", 0, "work on `N` repositories at once (default 8)")
 	fl.StringVar(&f.minAge, "min-age", "", "replace min_age of the trust policy, as in 3d; 0 switches it off")
+	fl.StringVar(&f.opt.ReservedNames, "reserved-names", "", "refuse skills named in `FILE`: one name a line, or a JSON array")
 	fl.BoolVarP(&f.yes, "yes", "y", false, "agree to what would be asked")
 }
 

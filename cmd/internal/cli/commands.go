@@ -4,7 +4,7 @@ import "github.com/spf13/cobra"
 
 // commands lists every command but help, in the order of a first use.
 func commands(app *App) []*cobra.Command {
-	return []*cobra.Command{
+	list := []*cobra.Command{
 		newInitCmd(app),
 		newAddCmd(app),
 		newRemoveCmd(app),
@@ -31,4 +31,5 @@ func commands(app *App) []*cobra.Command {
 		newMirrorCmd(app),
 		newVersionCmd(app),
 	}
+	return append(list, runtimeCommands(app)...)
 }

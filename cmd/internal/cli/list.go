@@ -21,9 +21,14 @@ func (r listResult) Text(s *ui.Streams) {
 	}
 	rows := make([][]string, len(r.Skills))
 	for i, k := range r.Skills {
-		rows[i] = []string{diag.Escape(k.Key), orDash(k.Version), listState(k), diag.Escape(k.Description)}
+		rows[i] = []string{diag.Escape(k.Key), orDash(k.Version), listState(k), orDash(k.State), diag.Escape(k.Description)}
 	}
-	s.Printf("%s", ui.Table([]string{"NAME", "VERSION", "STATE", "DESCRIPTION"}, rows, s.Width))
+	s.Printf("%s", ui.Table([]string{"NAME", "VERSION", "STATE", "TRUST", "DESCRIPTION"}, rows, s.Width))
+	for _, k := range r.Skills {
+		if k.Signed && !s.Quiet {
+			s.Infof("%s: %s\n", diag.Escape(k.Key), diag.Escape(k.Signature))
+		}
+	}
 	s.Infof("%s, about %d tokens for names and descriptions\n", plural(len(r.Skills), "skill"), r.CatalogTokens)
 }
 
@@ -49,10 +54,18 @@ func listState(k project.Listed) string {
 
 func newListCmd(app *App) *cobra.Command {
 	var s scope
+	var f layersFlags
 	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "Show what is locked", Args: cobra.NoArgs}
 	s.add(cmd)
+	f.add(cmd)
 	return app.command(cmd, "list", func(ctx context.Context, _ []string) (Result, error) {
+		if err := f.check(); err != nil {
+			return nil, err
+		}
 		return app.with(project.Open, s, nil, func(p *project.Project) (Result, error) {
+			if f.layers {
+				return f.list(ctx, p)
+			}
 			r, err := p.List(ctx)
 			return resultOr(r, err, func(r *project.ListResult) Result { return listResult{r} })
 		})

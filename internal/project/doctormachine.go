@@ -1,0 +1,58 @@
+package project
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/skillpm/skillpm/internal/diag"
+)
+
+// cache looks at the store and its index. Both can be rebuilt, so nothing here
+// is a problem, unless the directory cannot be used at all.
+func (d *doctor) cache(ctx context.Context, p *Project) {
+	dir := p.opt.CacheDir
+	info, err := os.Stat(dir)
+	switch {
+	case os.IsNotExist(err):
+		d.ok("%s is made when it is needed", dir)
+		return
+	case err != nil:
+		d.found(diag.New(diag.PermissionDenied, "the cache %s cannot be read", dir).WithCause(err))
+		return
+	case !info.IsDir():
+		d.found(diag.New(diag.PermissionDenied, "the cache %s is no directory", dir).WithHint("--cache-dir names another"))
+		return
+	}
+	before := len(d.result.Checks)
+	p.cache.Get(bucketSkills, "") // an index that is locked or broken says so
+	usage, err := p.cache.Size(ctx)
+	if err != nil {
+		d.failed(err)
+		return
+	}
+	if len(d.result.Checks) == before {
+		d.ok("%s: %s, %d bytes", dir, plural(usage.Trees, "tree"), usage.TreeBytes+usage.BundleBytes+usage.IndexBytes)
+	}
+}
+
+// programs looks for what some repositories need beside skillpm.
+func (d *doctor) programs(opt Options) {
+	if path, err := exec.LookPath("git"); err == nil {
+		d.ok("git: %s", path)
+	} else {
+		d.found(diag.Note(diag.ProgramMissing, "git is not installed").
+			WithHint("only file:// repositories, SHA-256 repositories and credential helpers need it"))
+	}
+	p := &Project{opt: opt}
+	keys := "no agent"
+	if p.getenv("SSH_AUTH_SOCK") != "" {
+		keys = "an agent"
+	}
+	known := "no known_hosts, so no host is known yet"
+	if _, err := os.Stat(filepath.Join(opt.Home, ".ssh", "known_hosts")); err == nil {
+		known = "known_hosts is there"
+	}
+	d.ok("ssh: %s; %s", keys, known)
+}
