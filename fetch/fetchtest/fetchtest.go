@@ -63,9 +63,6 @@ type Rung struct {
 	Source fetch.Source
 	// Base is what stands before /acme/skills.
 	Base string
-	// TipsOnly says that the server hands out no commit below a tip unless it is
-	// told a ref above it.
-	TipsOnly bool
 }
 
 // Make serves the repositories below root and returns how to reach them.

@@ -288,6 +288,7 @@ func TestHostileListings(t *testing.T) {
 		"no name":         pkts(id+"\n", "flush"),
 		"odd peeled id":   pkts(id+" refs/tags/v1 peeled:zz\n", "flush"),
 		"unexpected mark": []byte("0001"),
+		"without end":     bytes.Repeat(pkts("unborn HEAD\n"), 250_000),
 	} {
 		s := fetchtest.Serve(t, t.TempDir(), testkit.Shape{})
 		s.SetFault(testkit.Answer(body))

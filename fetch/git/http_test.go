@@ -40,7 +40,7 @@ func TestHTTP(t *testing.T) {
 				if shape.User != "" {
 					opt.Environ = []string{"SKILLPM_TOKEN_127_0_0_1=" + shape.User + ":" + shape.Password}
 				}
-				return fetchtest.Rung{Source: newSource(t, opt), Base: s.URL, TipsOnly: shape.V0 && shape.Stock}
+				return fetchtest.Rung{Source: newSource(t, opt), Base: s.URL}
 			})
 		})
 	}

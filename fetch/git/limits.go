@@ -18,6 +18,7 @@ const (
 	maxDeltaDepth   = 4095      // git's own maximum for pack.depth
 	maxDeltaLive    = 512 << 20 // objects held at once while a delta chain is resolved
 	maxSectionLines = 100_000   // lines before the pack in an answer (shallow-info)
+	maxIdlePackets  = 100_000   // of progress without any data: git sends one a second
 	maxMessage      = 512       // bytes of a server's message that are shown
 	maxRedirects    = 5         // as curl in git: renamed once or twice, then a loop
 	maxWants        = 4096      // objects in one request: 200 KB, which every server takes

@@ -112,6 +112,7 @@ type sideband struct {
 	p    *pktReader
 	rest []byte
 	done bool
+	idle int // packets since the last of channel 1
 }
 
 func (s *sideband) Read(b []byte) (int, error) {
@@ -132,8 +133,11 @@ func (s *sideband) Read(b []byte) (int, error) {
 		}
 		switch payload[0] {
 		case 1:
-			s.rest = payload[1:]
+			s.rest, s.idle = payload[1:], 0
 		case 2:
+			if s.idle++; s.idle > maxIdlePackets {
+				return 0, errSlow
+			}
 		case 3:
 			return 0, &remoteError{cleanMessage(payload[1:])}
 		default:

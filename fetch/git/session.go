@@ -127,7 +127,9 @@ func (s *session) askLocked(ctx context.Context) (caps, error) {
 		return caps{}, s.broken(ctx, err)
 	}
 	s.known, s.live = c, true
-	s.src.remember(s.host, *c)
+	if !s.svc.stateful() { // the others say it anew on each connection
+		s.src.remember(s.host, *c)
+	}
 	return *c, nil
 }
 

@@ -39,7 +39,7 @@ func TestSSH(t *testing.T) {
 			fetchtest.Run(t, func(t *testing.T, root string) fetchtest.Rung {
 				s, home := serveSSH(t, root, option)
 				opt := git.Options{Named: only(s.Addr), Home: home}
-				return fetchtest.Rung{Source: newSource(t, opt), Base: s.URL, TipsOnly: option == ""}
+				return fetchtest.Rung{Source: newSource(t, opt), Base: s.URL}
 			})
 		})
 	}

@@ -35,7 +35,7 @@ func lsRefsRequest(c caps, agent string, prefixes []string) []byte {
 // readLsRefs reads "<id> <name>[ symref-target:<name>][ peeled:<id>]" lines.
 func readLsRefs(p *pktReader, f format) (*fetch.Refs, error) {
 	refs := &fetch.Refs{}
-	for {
+	for range maxRefs + 2 { // and HEAD, and the flush
 		kind, line, err := p.line()
 		switch {
 		case err != nil:
@@ -50,6 +50,7 @@ func readLsRefs(p *pktReader, f format) (*fetch.Refs, error) {
 			return nil, err
 		}
 	}
+	return nil, tooLarge("the repository has more than %d refs", maxRefs)
 }
 
 func readLsRef(refs *fetch.Refs, line string, f format) error {
