@@ -14,26 +14,30 @@ import (
 // Listed is one skill of List: everything a runtime needs for its catalogue,
 // from the lock alone.
 type Listed struct {
-	Key          string             `json:"key"`
-	Name         string             `json:"name"`
-	Version      string             `json:"version,omitempty"`
-	Description  string             `json:"description,omitempty"`
-	Path         string             `json:"path"`
-	Installed    bool               `json:"installed"`
-	Digest       skill.Digest       `json:"digest,omitempty"`
-	Source       string             `json:"source"`
-	Layer        string             `json:"layer"`
-	Use          string             `json:"use,omitempty"`
-	Transitive   bool               `json:"transitive,omitempty"`
-	Dependencies []string           `json:"dependencies,omitempty"`
-	Chain        []string           `json:"chain,omitempty"`
-	AllowedTools string             `json:"allowedTools,omitempty"`
-	Signer       string             `json:"signer,omitempty"`
-	Signed       bool               `json:"signed"`
-	Retracted    string             `json:"retracted,omitempty"`
-	Training     string             `json:"training,omitempty"`
-	Size         Sizes              `json:"size"`
-	Tokens       derive.TokenCounts `json:"tokens"`
+	Key          string       `json:"key"`
+	Name         string       `json:"name"`
+	Version      string       `json:"version,omitempty"`
+	Description  string       `json:"description,omitempty"`
+	Path         string       `json:"path"`
+	Installed    bool         `json:"installed"`
+	Digest       skill.Digest `json:"digest,omitempty"`
+	Source       string       `json:"source"`
+	Layer        string       `json:"layer"`
+	Use          string       `json:"use,omitempty"`
+	Transitive   bool         `json:"transitive,omitempty"`
+	Dependencies []string     `json:"dependencies,omitempty"`
+	Chain        []string     `json:"chain,omitempty"`
+	AllowedTools string       `json:"allowedTools,omitempty"`
+	Signer       string       `json:"signer,omitempty"`
+	Signed       bool         `json:"signed"`
+	// Signature is the last judgement in words, State in the four words of
+	// skillerr's RFC 0004.
+	Signature string             `json:"signature,omitempty"`
+	State     string             `json:"state,omitempty"`
+	Retracted string             `json:"retracted,omitempty"`
+	Training  string             `json:"training,omitempty"`
+	Size      Sizes              `json:"size"`
+	Tokens    derive.TokenCounts `json:"tokens"`
 }
 
 // Sizes are an entry's sizes in bytes.
@@ -62,8 +66,10 @@ func (p *Project) List(context.Context) (*ListResult, error) {
 		return r, nil
 	}
 	r.Targets = p.lock.Targets
+	judged := p.judgements(p.lock.Skills)
 	for _, e := range p.lock.Skills {
 		l := p.listed(e)
+		l.Signature, l.State = judged[e.Key].Summary, string(judged[e.Key].State)
 		r.CatalogTokens += l.Tokens.Metadata
 		r.Skills = append(r.Skills, l)
 	}

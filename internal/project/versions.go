@@ -143,8 +143,6 @@ type InfoResult struct {
 	Commit        string            `json:"commit,omitempty"`
 	Tree          string            `json:"tree,omitempty"`
 	URL           string            `json:"url,omitempty"`
-	Signature     string            `json:"signature,omitempty"`
-	State         string            `json:"state,omitempty"`
 	Carries       []string          `json:"carries,omitempty"`
 	// Locked says that the answer is about a lock entry and not a source.
 	Locked bool `json:"locked"`

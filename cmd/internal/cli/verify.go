@@ -25,7 +25,7 @@ func (r verifyResult) Text(s *ui.Streams) {
 			verdict = s.Paint(ui.Bad, "bad")
 			bad++
 		}
-		rows[i] = []string{verdict, diag.Escape(k.Key), orDash(k.Version), k.Signature}
+		rows[i] = []string{verdict, diag.Escape(k.Key), orDash(k.Version), orDash(k.State), k.Signature}
 	}
 	if len(rows) > 0 && !s.Quiet {
 		s.Printf("%s", ui.Table(nil, rows, s.Width))
