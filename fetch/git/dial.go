@@ -64,7 +64,9 @@ func (s *Source) dialHTTP(repo skill.Source, name string) (service, error) {
 	if err := s.guard.CheckURL(base); err != nil {
 		return nil, err
 	}
-	return &httpService{src: s, repo: name, base: base, user: user, password: password}, nil
+	h := &httpService{src: s, repo: name}
+	h.at.Store(&address{base, user, password})
+	return h, nil
 }
 
 // named reports whether the user named host, to us or in their git configuration.
@@ -111,7 +113,7 @@ func (s *Source) headers(r *http.Request) {
 }
 
 // moved tells the user once that a repository has another address now.
-func (s *Source) moved(repo, from, to string) {
+func (s *Source) moved(repo, to string) {
 	s.mu.Lock()
 	told := s.warned[repo]
 	s.warned[repo] = true

@@ -303,6 +303,16 @@ func TestRedirectAcrossHosts(t *testing.T) {
 	}
 }
 
+// Plaintext is for hosts the user named, also by way of a redirect.
+func TestNoPlaintextByRedirect(t *testing.T) {
+	s := fetchtest.Serve(t, t.TempDir(), testkit.Shape{})
+	s.SetFault(testkit.Redirect("/acme/skills", "http://example.com/acme/skills", 301))
+	_, err := newSource(t, git.Options{Named: only(s.Host())}).Refs(t.Context(), parse(t, s.URL+"/acme/skills"))
+	if diag.CodeOf(err) != diag.HostRefused {
+		t.Errorf("%v, want host_refused", err)
+	}
+}
+
 func TestNoDowngradeByRedirect(t *testing.T) {
 	root := t.TempDir()
 	monorepo(t, root)

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/skillpm/skillpm/internal/diag"
@@ -18,10 +19,14 @@ import (
 // httpService is git-upload-pack over smart HTTP (gitprotocol-http(5)).
 type httpService struct {
 	src  *Source
-	repo string   // identity, for messages
-	base *url.URL // without user and trailing slash; a redirect moves it
-	// user and password are what the URL held; a redirect to another host drops them.
-	user, password string
+	repo string // identity, for messages
+	at   atomic.Pointer[address]
+}
+
+// address is where a repository is. A redirect replaces it.
+type address struct {
+	base           *url.URL // without user and trailing slash
+	user, password string   // what the URL held; another host does not get them
 }
 
 const (
@@ -86,7 +91,8 @@ func isRedirect(status int) bool {
 // must be https, and a host the user did not name must be public; credentials
 // are looked up anew for the new host, so none cross over.
 func (h *httpService) follow(location string) error {
-	to, err := h.base.Parse(location)
+	from := h.at.Load()
+	to, err := from.base.Parse(location)
 	if err != nil || location == "" {
 		return diag.New(diag.FetchFailed, "%s: redirected to no URL", h.repo)
 	}
@@ -96,19 +102,19 @@ func (h *httpService) follow(location string) error {
 		return diag.New(diag.RepositoryNotFoundOrPrivate, "no repository %s, or it is private", h.repo).
 			WithDetail("the server redirects to `%s://%s%s`, which is no repository", diag.Escape(to.Scheme), diag.Escape(to.Host), diag.Escape(to.Path)).
 			WithHint("check the spelling; a host may answer so to whoever is not signed in")
-	case to.Scheme != "https" && to.Scheme != h.base.Scheme:
-		return diag.New(diag.HostRefused, "%s: redirected from %s to %s", h.repo, h.base.Scheme, diag.Escape(to.Scheme)).
-			WithHint("the server must not lead from https to a plaintext address")
+	case to.Scheme != "https" && (to.Scheme != from.base.Scheme || !h.src.named(to.Host)):
+		return diag.New(diag.HostRefused, "%s: redirected to plaintext, `%s://%s`", h.repo, diag.Escape(to.Scheme), diag.Escape(to.Host)).
+			WithHint("name the new address yourself if this is meant")
 	}
-	next := &url.URL{Scheme: to.Scheme, Host: to.Host, Path: path, RawPath: strings.TrimSuffix(to.RawPath, "/info/refs")}
-	if err := h.src.guard.CheckURL(next); err != nil {
+	next := &address{base: &url.URL{Scheme: to.Scheme, Host: to.Host, Path: path, RawPath: strings.TrimSuffix(to.RawPath, "/info/refs")}}
+	if err := h.src.guard.CheckURL(next.base); err != nil {
 		return err
 	}
-	if next.Host != h.base.Host {
-		h.user, h.password = "", ""
+	if next.base.Host == from.base.Host {
+		next.user, next.password = from.user, from.password
 	}
-	h.src.moved(h.repo, h.base.String(), next.String())
-	h.base = next
+	h.src.moved(h.repo, next.base.String())
+	h.at.Store(next)
 	return nil
 }
 
@@ -118,9 +124,9 @@ type answer struct {
 	status         int
 	kind, location string
 	stop           func()
-	retry          string // Retry-After
-	foreign        bool   // it wants to be signed in to in another way than Basic
-	ctx            context.Context
+	retry          string       // Retry-After
+	foreign        bool         // it wants to be signed in to in another way than Basic
+	cause          func() error // why the call ended early, nil if it did not
 	timer          *time.Timer
 	stallAfter     time.Duration
 	count          func(int)
@@ -133,7 +139,9 @@ func (a *answer) Read(b []byte) (int, error) {
 		a.count(n)
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = ctxCause(a.ctx, err)
+		if why := a.cause(); why != nil {
+			err = why
+		}
 	}
 	return n, err
 }
@@ -152,17 +160,18 @@ func (a *answer) Close() error {
 // send makes one request, with credentials if the server insists on some and
 // there are any. Every status but 200 and redirects is a *statusError.
 func (h *httpService) send(ctx context.Context, method, path string, body []byte) (*answer, error) {
-	seeker := h.src.auth.seek(h.base, h.user, h.password)
+	at := h.at.Load()
+	seeker := h.src.auth.seek(at.base, at.user, at.password)
 	cred, tried := seeker.first(), false
 	for {
-		res, err := h.attempt(ctx, method, path, body, cred)
+		res, err := h.attempt(ctx, method, at.base.String()+path, body, cred)
 		if err != nil {
 			return nil, err
 		}
 		switch res.status {
 		case 200:
 			if cred != nil {
-				h.src.auth.good(ctx, h.base, cred)
+				h.src.auth.good(ctx, at.base, cred)
 			}
 			return res, nil
 		case 301, 302, 303, 307, 308:
@@ -175,7 +184,7 @@ func (h *httpService) send(ctx context.Context, method, path string, body []byte
 		}
 		if cred != nil {
 			tried = true
-			h.src.auth.bad(ctx, h.base, cred)
+			h.src.auth.bad(ctx, at.base, cred)
 		}
 		status.tried = tried
 		next, err := seeker.next(ctx, cred, status.status == 401)
@@ -189,12 +198,12 @@ func (h *httpService) send(ctx context.Context, method, path string, body []byte
 	}
 }
 
-func (h *httpService) attempt(ctx context.Context, method, path string, body []byte, cred *credential) (*answer, error) {
+func (h *httpService) attempt(ctx context.Context, method, address string, body []byte, cred *credential) (*answer, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	limit := time.AfterFunc(callTimeout, func() { cancel(errSlow) })
 	timer := time.AfterFunc(h.src.answerWithin(), func() { cancel(errStalled) })
 	stop := func() { limit.Stop(); timer.Stop(); cancel(context.Canceled) }
-	req, err := http.NewRequestWithContext(ctx, method, h.base.String()+path, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
 		stop()
 		return nil, err
@@ -227,7 +236,7 @@ func (h *httpService) attempt(ctx context.Context, method, path string, body []b
 		ReadCloser: res.Body, status: res.StatusCode,
 		kind: res.Header.Get("Content-Type"), location: res.Header.Get("Location"),
 		retry: res.Header.Get("Retry-After"), foreign: foreignAuth(res.Header.Values("WWW-Authenticate")),
-		stop: stop, ctx: ctx, timer: timer, stallAfter: h.src.stallAfter(),
+		stop: stop, cause: func() error { return context.Cause(ctx) }, timer: timer, stallAfter: h.src.stallAfter(),
 		count: func(n int) { h.src.progress.Bytes(h.repo, int64(n)) },
 	}, nil
 }

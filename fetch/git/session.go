@@ -34,10 +34,6 @@ type session struct {
 	live  bool       // a stateful service has advertised on this connection
 }
 
-// errMisunderstood says that the server's answer makes no sense under the
-// assumed capabilities.
-var errMisunderstood = errors.New("the server does not understand")
-
 // exchange makes one request and reads its answer with read. The first request
 // to an unknown http host is made on an assumption (see assumed); when that
 // proves wrong the server is asked what it can and the request is made anew.

@@ -110,7 +110,7 @@ func (s *Source) connectSSH(ctx context.Context, t sshTarget) (*ssh.Client, erro
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
-	known := knownAs(t)
+	known := t.addr() // as known_hosts has it
 	client, channels, requests, err := ssh.NewClientConn(conn, known, &ssh.ClientConfig{
 		User:              t.user,
 		Auth:              []ssh.AuthMethod{ssh.PublicKeysCallback(keys.list)},
@@ -124,9 +124,6 @@ func (s *Source) connectSSH(ctx context.Context, t sshTarget) (*ssh.Client, erro
 	}
 	return ssh.NewClient(client, channels, requests), nil
 }
-
-// knownAs is the address under which known_hosts has the server.
-func knownAs(t sshTarget) string { return t.addr() }
 
 // checkHostKey refuses a key that known_hosts does not have, with the command
 // that would add it.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/kevinburke/ssh_config"
@@ -146,7 +147,7 @@ func existing(files []string) []string {
 
 // sshKeys are the keys to offer to one server.
 type sshKeys struct {
-	agent  agent.ExtendedAgent
+	agent  agent.Agent
 	conn   net.Conn
 	target sshTarget
 	notes  []string // for the error, if none is accepted
@@ -161,10 +162,9 @@ func (s *Source) signers(t sshTarget) *sshKeys {
 			return k
 		}
 		k.agent, k.conn = agent.NewClient(conn), conn
-	} else if sshagent.Available() && s.getenv("SYSTEMROOT") != "" { // Windows has agents without a socket
+	} else if runtime.GOOS == "windows" && sshagent.Available() { // agents there have no socket
 		if a, conn, err := sshagent.New(); err == nil {
-			k.agent, k.conn = agent.NewClient(conn), conn
-			_ = a
+			k.agent, k.conn = a, conn
 		}
 	}
 	return k
