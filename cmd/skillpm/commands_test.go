@@ -17,10 +17,12 @@ import (
 //
 //	status N CMD ARG…     run CMD and demand exit status N
 //	jsonok FILE           FILE is exactly one JSON object
+//	certify NAME SUBJECT FROM TO    make a private CA and a certificate of it
 func commands() map[string]func(ts *testscript.TestScript, neg bool, args []string) {
 	cmds := map[string]func(ts *testscript.TestScript, neg bool, args []string){
-		"status": cmdStatus,
-		"jsonok": cmdJSON,
+		"status":  cmdStatus,
+		"jsonok":  cmdJSON,
+		"certify": cmdCertify,
 	}
 	maps.Copy(cmds, testkit.Commands())
 	maps.Copy(cmds, registrykit.Commands())
@@ -53,4 +55,3 @@ func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%s: %v", args[0], err)
 	}
 }
-
