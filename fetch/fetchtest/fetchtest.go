@@ -8,6 +8,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -88,6 +89,7 @@ func Run(t *testing.T, mk Make) {
 	t.Run("missing objects", s.missing)
 	t.Run("cancelled", s.cancelled)
 	t.Run("visit stops", s.visitStops)
+	t.Run("many at once", s.atOnce)
 }
 
 type suite struct {
@@ -291,6 +293,29 @@ func (s *suite) visitStops(t *testing.T) {
 	if err != full {
 		t.Errorf("%v, want the sink's own error", err)
 	}
+}
+
+func (s *suite) atOnce(t *testing.T) {
+	repo, commit := s.source(t, "/acme/skills"), s.id("refs/tags/v1.1.0")
+	var wg sync.WaitGroup
+	for i := range 6 {
+		wg.Go(func() {
+			if _, err := s.rung.Source.Refs(t.Context(), repo, "refs/tags/"); err != nil {
+				t.Error(err)
+			}
+			snap, err := s.rung.Source.Open(t.Context(), repo, []fetch.Want{{Commit: commit, Ref: "refs/tags/v1.1.0"}})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer snap.Close()
+			path := []string{"skills/pdf", "skills/word"}[i%2]
+			if _, err := fetch.Load(t.Context(), snap, commit, path, fetch.LoadOptions{}, nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // Serve starts a server of the given shape over root, for a Make.

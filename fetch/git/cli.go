@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/skillpm/skillpm/fetch"
 	"github.com/skillpm/skillpm/skill"
@@ -118,14 +119,37 @@ func (s *Source) runGit(ctx context.Context, repo skill.Source, args ...string) 
 	}
 	var out bytes.Buffer
 	said := &tail{}
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, said, killDelay
-	if err := cmd.Run(); err != nil {
+	cmd.Stdout, cmd.Stderr = &out, said
+	if err := runCommand(ctx, cmd); err != nil {
 		if ctx.Err() != nil {
 			return "", context.Cause(ctx)
 		}
-		return "", &remoteError{cleanMessage([]byte(said.String()))}
+		text := said.String()
+		if text == "" {
+			text = err.Error()
+		}
+		return "", &remoteError{cleanMessage([]byte(text))}
 	}
 	return out.String(), nil
+}
+
+// runCommand runs cmd, which was made with ctx, and returns soon after ctx ends.
+// git leaves helpers behind for a moment that hold its pipes: after a normal end
+// they are waited for, or output could be lost, but not after a cancellation.
+func runCommand(ctx context.Context, cmd *exec.Cmd) error {
+	cmd.WaitDelay = reapDelay
+	done := make(chan error, 1)
+	go func() { done <- cmd.Run() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case <-done:
+	case <-time.After(killDelay):
+	}
+	return context.Cause(ctx)
 }
 
 // allowed makes the check of a host that otherwise comes with dialling it. git

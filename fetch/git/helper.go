@@ -60,8 +60,7 @@ func (k *keyring) helper(ctx context.Context, action string, u *url.URL, c *cred
 	cmd.Stdin = strings.NewReader(in.String() + "\n")
 	var out bytes.Buffer
 	cmd.Stdout = &out
-	cmd.WaitDelay = killDelay
-	if err := cmd.Run(); err != nil {
+	if err := runCommand(ctx, cmd); err != nil {
 		return ""
 	}
 	return out.String()

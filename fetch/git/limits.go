@@ -33,5 +33,6 @@ const (
 	callTimeout    = 15 * time.Minute       // maxPackBytes at 10 Mbit/s
 	drainTimeout   = 500 * time.Millisecond // for the end of an answer that has been read; then a new connection is cheaper
 	helperTimeout  = 30 * time.Second       // a credential helper that waits for somebody
+	reapDelay      = 5 * time.Second        // a program's own helpers may outlive it for a moment
 	killDelay      = 50 * time.Millisecond  // a cancelled program is not waited for any longer
 )
