@@ -13,6 +13,11 @@ func SetAgents(data []byte, agents []string) ([]byte, error) {
 	return setValue(data, quoteList(agents), "install", "agents")
 }
 
+// SetTargets returns data with [install] targets replaced.
+func SetTargets(data []byte, targets []string) ([]byte, error) {
+	return setValue(data, quoteList(targets), "install", "targets")
+}
+
 // SetInstall returns data with a string field of [install] set.
 func SetInstall(data []byte, field, value string) ([]byte, error) {
 	return setValue(data, quote(value), "install", field)

@@ -128,7 +128,14 @@ func (p *Project) addAll(ctx context.Context, adds []addition, opt AddOptions) (
 		prefer = append(prefer, a.key)
 		entries = append(entries, manifest.Entry{Key: a.key, Requirement: a.req})
 	}
-	data, err := manifest.SetAll(p.manifestData, entries)
+	data, err := p.retarget(opt.InstallOptions)
+	if err != nil {
+		return transaction{}, err
+	}
+	if data == nil {
+		data = p.manifestData
+	}
+	data, err = manifest.SetAll(data, entries)
 	for i := 0; err == nil && opt.Use != "" && i < len(adds); i++ {
 		data, err = manifest.SetUse(data, adds[i].key, opt.Use)
 	}

@@ -18,8 +18,9 @@ import (
 
 // InitOptions tunes Init.
 type InitOptions struct {
-	// Agents are ids to write instead of those detected; nil detects.
-	Agents []string
+	// Agents are ids to write instead of those detected; nil detects. Targets are
+	// further directories.
+	Agents, Targets []string
 	// GitAttributes writes the line that keeps the lock's line ends.
 	GitAttributes bool
 }
@@ -82,11 +83,19 @@ func Init(opt Options, in InitOptions) (*InitResult, error) {
 			return nil, err
 		}
 	}
-	if err := (*fsx.FS)(nil).WriteAtomic(file, manifest.Template(ids), 0o644); err != nil {
+	data := manifest.Template(ids)
+	if len(in.Targets) > 0 {
+		if data, err = manifest.SetTargets(data, in.Targets); err != nil {
+			return nil, err
+		}
+	}
+	if p.manifest, err = manifest.Parse(p.display(file), data, resolver.CheckRange); err != nil {
 		return nil, err
 	}
-	p.manifest = &manifest.Manifest{File: manifest.FileName}
-	p.config.Install.Agents = ids
+	if err := (*fsx.FS)(nil).WriteAtomic(file, data, 0o644); err != nil {
+		return nil, err
+	}
+	p.config = p.manifest.Config
 	r := &InitResult{Manifest: p.display(file), Agents: ids, Targets: p.targets()}
 	r.Existing = p.existing(r.Targets)
 	return r, p.attributes(r, in.GitAttributes)
@@ -119,13 +128,28 @@ func checkAgents(ids []string) error {
 		if _, ok := agents.Get(id); ok {
 			continue
 		}
-		e := usage("`%s` is no known agent", id).WithHint("`skillpm init --help` tells how to find the ids; --target takes any directory")
-		if near := agents.Similar(id); len(near) > 0 {
+		e := usage("`%s` is no known agent", id).WithHint("ids are claude-code, codex, cursor and the like; --target takes any directory")
+		if near := similarAgents(id); len(near) > 0 {
 			e.Hint = "did you mean " + strings.Join(near, ", ") + "?"
 		}
 		list = append(list, e)
 	}
 	return list.Err()
+}
+
+// similarAgents returns the ids that may have been meant.
+func similarAgents(id string) []string {
+	if near := agents.Similar(id); len(near) > 0 {
+		return near
+	}
+	var ids []string
+	for _, a := range agents.All() {
+		ids = append(ids, a.ID)
+	}
+	if near := nearest(id, ids); near != "" {
+		return []string{near}
+	}
+	return nil
 }
 
 // existing lists the skills that lie in the targets already.

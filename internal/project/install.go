@@ -29,6 +29,8 @@ type InstallOptions struct {
 	NoInstall bool
 	// NoManifest takes the lock alone, for a checkout without skills.toml.
 	NoManifest bool
+	// Agents and Targets are added to those of skills.toml.
+	Agents, Targets []string
 	// ReservedNames is a file of names that no skill may have; "" reserves none.
 	ReservedNames string
 }
@@ -38,6 +40,13 @@ type InstallOptions struct {
 func (p *Project) Install(ctx context.Context, opt InstallOptions) (*Change, error) {
 	if opt.NoManifest {
 		return p.apply(ctx, transaction{old: p.lock, lock: p.lock}, opt)
+	}
+	retargeted, err := p.retarget(opt)
+	if err != nil {
+		return nil, err
+	}
+	if l := p.prunedLock(); retargeted != nil && l != nil {
+		return p.apply(ctx, transaction{old: p.lock, lock: l, manifest: retargeted}, opt)
 	}
 	stale, err := p.staleness(ctx, opt.Frozen)
 	if err != nil {
@@ -52,6 +61,9 @@ func (p *Project) Install(ctx context.Context, opt InstallOptions) (*Change, err
 	t, err := p.relock(ctx, resolveOptions{lock: p.lock, consent: opt.ResolveSubskills})
 	if err != nil {
 		return nil, err
+	}
+	if t.manifest == nil {
+		t.manifest = retargeted
 	}
 	return p.apply(ctx, t, opt)
 }

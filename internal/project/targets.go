@@ -7,6 +7,7 @@ import (
 
 	"github.com/skillpm/skillpm/internal/agents"
 	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/manifest"
 	"github.com/skillpm/skillpm/skill"
 )
 
@@ -47,10 +48,49 @@ func (p *Project) targets() []string {
 	return out
 }
 
+// retarget adds agents and targets to this run's manifest and returns its new
+// bytes, nil where there is nothing to add. Where skills go is part of what is
+// recorded, so a run that only reads the lock cannot change it.
+func (p *Project) retarget(opt InstallOptions) ([]byte, error) {
+	if len(opt.Agents) == 0 && len(opt.Targets) == 0 {
+		return nil, nil
+	}
+	if opt.Frozen || opt.NoManifest {
+		return nil, usage("--agent and --target change skills.toml, which this run only reads")
+	}
+	if err := checkAgents(opt.Agents); err != nil {
+		return nil, err
+	}
+	data, in := p.manifestData, p.manifest.Install
+	var err error
+	if ids := union(in.Agents, opt.Agents); len(ids) > len(in.Agents) {
+		if data, err = manifest.SetAgents(data, ids); err != nil {
+			return nil, err
+		}
+	}
+	if dirs := union(in.Targets, opt.Targets); len(dirs) > len(in.Targets) {
+		if data, err = manifest.SetTargets(data, dirs); err != nil {
+			return nil, err
+		}
+	}
+	return data, p.setManifest(data)
+}
+
+// union appends to a what of b it does not hold.
+func union(a, b []string) []string {
+	out := slices.Clone(a)
+	for _, s := range b {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 // knownAgent answers manifest.CheckAgents from the table of agents.
 func knownAgent(id string) (known bool, similar []string) {
 	_, known = agents.Get(id)
-	return known, agents.Similar(id)
+	return known, similarAgents(id)
 }
 
 // agentDir returns the directory of an agent in this scope.

@@ -23,6 +23,7 @@ type installFlags struct {
 
 func (f *installFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
+	fl.BoolVar(&f.opt.NoInstall, "no-install", false, "change skills.toml and skills.lock only")
 	fl.BoolVar(&f.opt.DryRun, "dry-run", false, "say what would happen and write nothing")
 	fl.BoolVar(&f.opt.Force, "force", false, "give up local edits and directories in the way")
 	fl.BoolVar(&f.opt.ResolveSubskills, "resolve-subskills", false, "agree once to repositories that dependencies bring")
@@ -34,6 +35,12 @@ func (f *installFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.minAge, "min-age", "", "replace min_age of the trust policy, as in 3d; 0 switches it off")
 	fl.StringVar(&f.opt.ReservedNames, "reserved-names", "", "refuse skills named in `FILE`: one name a line, or a JSON array")
 	fl.BoolVarP(&f.yes, "yes", "y", false, "agree to what would be asked")
+}
+
+// addTargets adds the flags that say where skills go.
+func (f *installFlags) addTargets(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&f.opt.Agents, "agent", nil, "install for the agent `ID` too, and write it to skills.toml")
+	cmd.Flags().StringSliceVar(&f.opt.Targets, "target", nil, "install into `DIR` too, and write it to skills.toml")
 }
 
 // change puts the flags into the options of a run.
@@ -72,8 +79,7 @@ func parseAge(text string) (time.Duration, error) {
 func newAddCmd(app *App) *cobra.Command {
 	var s scope
 	var f installFlags
-	var opt project.AddOptions
-	var optional, noInstall bool
+	var add addFlags
 	cmd := &cobra.Command{
 		Use:   "add SRC…",
 		Short: "Add skills to skills.toml, lock and install them",
@@ -92,24 +98,43 @@ what it has.`,
 	}
 	s.add(cmd)
 	f.add(cmd)
-	fl := cmd.Flags()
-	fl.StringVar(&opt.As, "as", "", "install under `KEY` instead of the skill's own name")
-	fl.StringSliceVar(&opt.Skills, "skill", nil, "take the skill `NAME` of the repository")
-	fl.BoolVar(&opt.All, "all", false, "take every skill of the repository")
-	fl.BoolVar(&optional, "optional", false, "write use = \"optional\"")
-	fl.BoolVar(&noInstall, "no-install", false, "change skills.toml and skills.lock only")
+	add.add(cmd)
+	f.addTargets(cmd)
 	return app.command(cmd, "add", func(ctx context.Context, args []string) (Result, error) {
-		opt.InstallOptions, opt.NoInstall = f.opt, noInstall
-		if optional {
-			opt.Use = "optional"
-		}
-		if app.UI.CanAsk() && !app.flags.json {
-			opt.Choose = app.chooseSkills
-		}
-		return app.with(project.Open, s, f.change, func(p *project.Project) (Result, error) {
-			c, err := p.Add(ctx, args, opt)
-			return resultOr(c, err, wrapChange)
-		})
+		return app.runAdd(ctx, s, &f, &add, args)
+	})
+}
+
+// addFlags are what add and install SRC have beyond installing.
+type addFlags struct {
+	opt      project.AddOptions
+	optional bool
+}
+
+func (a *addFlags) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&a.opt.As, "as", "", "install under `KEY` instead of the skill's own name")
+	fl.StringSliceVar(&a.opt.Skills, "skill", nil, "take the skill `NAME` of the repository")
+	fl.BoolVar(&a.opt.All, "all", false, "take every skill of the repository")
+	fl.BoolVar(&a.optional, "optional", false, "write use = \"optional\"")
+}
+
+// given reports whether any of the flags was set.
+func (a *addFlags) given() bool {
+	return a.opt.As != "" || a.opt.All || a.optional || len(a.opt.Skills) > 0
+}
+
+func (app *App) runAdd(ctx context.Context, s scope, f *installFlags, a *addFlags, args []string) (Result, error) {
+	a.opt.InstallOptions = f.opt
+	if a.optional {
+		a.opt.Use = "optional"
+	}
+	if app.UI.CanAsk() && !app.flags.json {
+		a.opt.Choose = app.chooseSkills
+	}
+	return app.with(project.Open, s, f.change, func(p *project.Project) (Result, error) {
+		c, err := p.Add(ctx, args, a.opt)
+		return resultOr(c, err, wrapChange)
 	})
 }
 
@@ -146,7 +171,6 @@ func newRemoveCmd(app *App) *cobra.Command {
 	}
 	s.add(cmd)
 	f.add(cmd)
-	cmd.Flags().BoolVar(&f.opt.NoInstall, "no-install", false, "change skills.toml and skills.lock only")
 	return app.command(cmd, "remove", func(ctx context.Context, args []string) (Result, error) {
 		return app.with(project.Open, s, f.change, func(p *project.Project) (Result, error) {
 			c, err := p.Remove(ctx, args, f.opt)
@@ -158,7 +182,7 @@ func newRemoveCmd(app *App) *cobra.Command {
 func newInstallCmd(app *App) *cobra.Command {
 	var s scope
 	var f installFlags
-	var opt project.AddOptions
+	var add addFlags
 	cmd := &cobra.Command{
 		Use: "install [SRC…]", Aliases: []string{"i"},
 		Short: "Make the installed skills equal skills.lock",
@@ -168,17 +192,18 @@ variable CI is set. With SRC it is the same as add.`,
 	}
 	s.add(cmd)
 	f.add(cmd)
+	add.add(cmd)
+	f.addTargets(cmd)
 	fl := cmd.Flags()
 	fl.BoolVar(&f.opt.Frozen, "frozen", false, "only read the lock; refuse if it is out of date")
 	fl.BoolVar(&f.noLock, "no-frozen", false, "resolve although CI is set")
 	fl.BoolVar(&f.opt.NoManifest, "no-manifest", false, "take skills.lock alone, without skills.toml")
 	return app.command(cmd, "install", func(ctx context.Context, args []string) (Result, error) {
 		if len(args) > 0 {
-			opt.InstallOptions = f.opt
-			return app.with(project.Open, s, f.change, func(p *project.Project) (Result, error) {
-				c, err := p.Add(ctx, args, opt)
-				return resultOr(c, err, wrapChange)
-			})
+			return app.runAdd(ctx, s, &f, &add, args)
+		}
+		if add.given() {
+			return nil, usageError("--as, --skill, --all and --optional go with a source")
 		}
 		if app.envTrue("CI") && !f.opt.Frozen && !f.noLock {
 			f.opt.Frozen = true

@@ -41,6 +41,7 @@ which skills lie there already.`,
 	}
 	s.add(cmd)
 	cmd.Flags().StringSliceVar(&in.Agents, "agent", nil, "install for the agent `ID` (claude-code, codex, …) instead of those detected")
+	cmd.Flags().StringSliceVar(&in.Targets, "target", nil, "install into `DIR` too")
 	cmd.Flags().BoolVar(&in.GitAttributes, "gitattributes", false, "add the lock to .gitattributes without asking")
 	return app.command(cmd, "init", func(context.Context, []string) (Result, error) {
 		opt, err := app.options(s.global)
