@@ -39,6 +39,7 @@ type value struct {
 	start, end int    // end is 0 for a table built from headers
 	items      []*value
 	fields     []*field // of a table, in the order they were first named
+	byName     map[string]*field
 }
 
 type field struct {
@@ -47,13 +48,15 @@ type field struct {
 	val  *value
 }
 
-func (v *value) field(name string) *field {
-	for _, f := range v.fields {
-		if f.name == name {
-			return f
-		}
+func (v *value) field(name string) *field { return v.byName[name] }
+
+// add appends a field whose name is new.
+func (v *value) add(f *field) {
+	if v.byName == nil {
+		v.byName = map[string]*field{}
 	}
-	return nil
+	v.byName[f.name] = f
+	v.fields = append(v.fields, f)
 }
 
 // statement is a table header or a key with its value.
@@ -215,7 +218,7 @@ func insert(root *value, st *statement) {
 		last := i == len(parts)-1
 		if f == nil {
 			f = &field{name: p.name, at: p.start, val: &value{kind: kindTable, start: p.start}}
-			at.fields = append(at.fields, f)
+			at.add(f)
 			if last && st.array {
 				f.val.kind = kindArray
 			}
