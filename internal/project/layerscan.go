@@ -160,7 +160,10 @@ func (p *Project) scanSkill(d *LayerDir, e fs.DirEntry, locked *lockfile.Entry) 
 		}
 		s.outside = d.scope == agents.ScopeProject && !p.inProject(real)
 	}
-	file, err := skillFileIn(dir)
+	file, err := parse.FileName, error(nil)
+	if _, missing := os.Lstat(filepath.Join(dir, file)); missing != nil {
+		file, err = skillFileIn(dir) // of another case
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && locked == nil:
 		return s, false
