@@ -245,7 +245,7 @@ func unsafeRune(r rune) bool {
 		return r == '\n'
 	case r < 0x20, r >= 0x7f && r < 0xa0, r == 0xfffd:
 		return true
-	case r >= 0x200b && r <= 0x200f, r >= 0x2028 && r <= 0x202e, r >= 0x2060 && r <= 0x2069, r == 0xfeff:
+	case r >= 0x200b && r <= 0x200f, r >= 0x2028 && r <= 0x202e, r >= 0x2060 && r <= 0x206f, r == 0x061c, r == 0xfeff:
 		return true
 	case r >= 0xe0000 && r <= 0xe007f:
 		return true

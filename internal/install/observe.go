@@ -188,7 +188,7 @@ func parallel(ctx context.Context, n int, f func(ctx context.Context, i int) err
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				if err := f(ctx, i); err != nil {
+				if err := diag.Guard(func() error { return f(ctx, i) }); err != nil {
 					return err
 				}
 			}

@@ -8,12 +8,14 @@ import (
 	"sync"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/skillpm/skillpm/internal/diag"
 )
 
 // Do calls f for 0 ≤ i < n, at most limit at a time, and returns the error of
 // the lowest index that failed. After a failure no further call starts and the
 // context of those running is cancelled; one that fails only for that reason
-// does not hide the first failure.
+// does not hide the first failure. A panic in f is a failure.
 func Do(ctx context.Context, limit, n int, f func(ctx context.Context, i int) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(max(limit, 1))
@@ -23,7 +25,7 @@ func Do(ctx context.Context, limit, n int, f func(ctx context.Context, i int) er
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			errs[i] = f(ctx, i)
+			errs[i] = diag.Guard(func() error { return f(ctx, i) })
 			return errs[i]
 		})
 	}
@@ -51,7 +53,7 @@ func Each(ctx context.Context, limit, n int, f func(ctx context.Context, i int) 
 	for i := range n {
 		g.Go(func() error {
 			if errs[i] = context.Cause(ctx); errs[i] == nil {
-				errs[i] = f(ctx, i)
+				errs[i] = diag.Guard(func() error { return f(ctx, i) })
 			}
 			return nil
 		})

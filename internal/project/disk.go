@@ -13,8 +13,12 @@ import (
 	"github.com/skillpm/skillpm/skill"
 )
 
-// place returns the slash path of an installed skill below the layout's root.
+// place returns the slash path of an installed skill below the layout's root;
+// without a lock, where it would be.
 func (p *Project) place(l *lockfile.Lock, e *lockfile.Entry) string {
+	if l == nil {
+		return defaultTarget + "/" + e.Key
+	}
 	if _, direct := l.Root.Requires[e.Key]; !direct && p.config.Install.Expose == "direct" {
 		return stateDir + "/skills/" + e.Key
 	}

@@ -193,7 +193,7 @@ func inParallel(n int, do func(i int) error) error {
 	for range workers {
 		group.Go(func() {
 			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
-				errs[i] = do(int(i))
+				errs[i] = diag.Guard(func() error { return do(int(i)) })
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -92,7 +93,11 @@ func (app *App) command(cmd *cobra.Command, name string, run runFunc) *cobra.Com
 		return nil
 	}
 	cmd.RunE = func(c *cobra.Command, args []string) error {
-		result, err := run(c.Context(), args)
+		var result Result
+		err := diag.Guard(func() (err error) {
+			result, err = run(c.Context(), args)
+			return err
+		})
 		return app.finish(name, result, err)
 	}
 	return cmd
@@ -175,12 +180,14 @@ func (app *App) printEnvelope(name string, status int, result Result, err error)
 	for _, e := range append(diag.All(err), app.diagnostics...) {
 		env.Diagnostics = append(env.Diagnostics, toJSON(e))
 	}
-	encoder := json.NewEncoder(app.UI.Out)
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	if encodeErr := encoder.Encode(env); encodeErr != nil {
 		app.UI.Finding(diag.New(diag.Internal, "the result cannot be written as JSON").WithCause(encodeErr))
 	}
+	app.UI.Printf("%s", escapeJSON(b.String()))
 }
 
 // maxFindings bounds how many findings of a run are printed for people.
@@ -240,7 +247,7 @@ func Main(ctx context.Context, app *App, args []string) (status int) {
 	root.SetArgs(args)
 	root.SetOut(app.UI.Out)
 	root.SetErr(io.Discard)
-	err := root.ExecuteContext(ctx)
+	err := diag.Guard(func() error { return root.ExecuteContext(ctx) })
 	if done, ok := errors.AsType[*finished](err); ok {
 		return done.status
 	}
