@@ -2,12 +2,10 @@ package project
 
 import (
 	"context"
-	"net/http"
 	"path"
 	"strings"
 
 	"github.com/skillpm/skillpm/fetch"
-	"github.com/skillpm/skillpm/fetch/git"
 	"github.com/skillpm/skillpm/fetch/index"
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/resolver"
@@ -25,7 +23,7 @@ func (p *Project) indexClient() (*index.Client, error) {
 	if p.opt.Offline {
 		return nil, diag.New(diag.FetchOffline, "a discovery index is read over the network, and there is none")
 	}
-	client, err := gitHTTPClient(git.Options{Named: p.namedHost, Environ: p.opt.Environ, Home: p.opt.Home, Progress: p.opt.Progress})
+	client, err := p.repos.httpClient()
 	if err != nil {
 		return nil, err
 	}
@@ -197,5 +195,3 @@ func artifactKind(url string) string {
 	}
 	return "archive"
 }
-
-var gitHTTPClient = func(git.Options) (*http.Client, error) { return nil, nil }

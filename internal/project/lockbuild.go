@@ -215,8 +215,10 @@ func (p *Project) sourceEntry(k *candidate, g goods) lockfile.Source {
 // reportReading passes on what reading a newly chosen SKILL.md found.
 func (p *Project) reportReading(e *lockfile.Entry, declaredVersion string, notes diag.List) {
 	for _, n := range notes {
-		if n.Code == diag.FrontmatterRepaired {
-			p.opt.Report(n)
+		info, ok := diag.Lookup(n.Code)
+		switch {
+		case n.Code == diag.FrontmatterRepaired || ok && info.Exit == 2 && n.Severity != diag.SeverityNote:
+			p.gather(n.Code, e.Key, n)
 		}
 	}
 	if e.DeclaredName != "" {

@@ -94,8 +94,8 @@ type Project struct {
 	mirrorsOpen  bool
 	mirrorLock   sync.Mutex
 	registries   []registryFile
-	// gathered are notes that many skills share: code → keys.
-	gathered map[diag.Code][]string
+	// gathered are findings that many skills may share.
+	gathered map[diag.Code]*gathered
 	// argHosts are hosts the user named on the command line.
 	argHosts map[string]bool
 	// userLocked is the lock of the user's own skills, once it was looked for.
@@ -170,7 +170,7 @@ func newProject(opt Options) (*Project, error) {
 	if opt.Jobs <= 0 {
 		opt.Jobs = DefaultJobs
 	}
-	p := &Project{opt: opt, gathered: map[diag.Code][]string{}, argHosts: map[string]bool{}, consent: map[string]bool{}}
+	p := &Project{opt: opt, gathered: map[diag.Code]*gathered{}, argHosts: map[string]bool{}, consent: map[string]bool{}}
 	p.repos = newRepositories(p)
 	return p, nil
 }

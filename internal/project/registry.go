@@ -75,14 +75,18 @@ func (p *Project) readRegistry(ctx context.Context, r manifest.Named) ([]byte, e
 		}
 		return nil, diag.New(diag.FetchOffline, "registry `%s` was never read and there is no network", r.Name)
 	}
-	data, err := fetchRegistry(ctx, r)
+	client, err := p.repos.httpClient()
+	if err != nil {
+		return nil, err
+	}
+	data, err := fetchRegistry(ctx, client, r)
 	if err == nil {
 		p.cache.Put(bucketRefs, "registry\x00"+r.Address, data)
 	}
 	return data, err
 }
 
-func fetchRegistry(ctx context.Context, r manifest.Named) ([]byte, error) {
+func fetchRegistry(ctx context.Context, client *http.Client, r manifest.Named) ([]byte, error) {
 	fail := func(err error) error {
 		return diag.New(diag.FetchFailed, "registry `%s` at %s cannot be read", r.Name, skill.RedactURL(r.Address)).WithCause(err)
 	}
@@ -90,7 +94,7 @@ func fetchRegistry(ctx context.Context, r manifest.Named) ([]byte, error) {
 	if err != nil {
 		return nil, fail(err)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		return nil, fail(err)
 	}

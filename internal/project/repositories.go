@@ -3,6 +3,8 @@ package project
 import (
 	"context"
 	"encoding/json"
+	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -71,16 +73,7 @@ func (r *repositories) source() (fetch.Source, error) {
 		r.src = fetch.NewOffline()
 		return r.src, nil
 	}
-	r.git, r.err = git.New(git.Options{
-		Named:    r.p.namedHost,
-		CLI:      git.CLI(r.p.config.Git.CLI),
-		Environ:  r.p.opt.Environ,
-		Notify:   r.p.opt.Report,
-		Home:     r.p.opt.Home,
-		Facts:    hostFacts{r.p},
-		Progress: r.p.opt.Progress,
-	})
-	if r.err != nil {
+	if _, r.err = r.gitLocked(); r.err != nil {
 		return nil, r.err
 	}
 	src := fetch.NewRetry(r.git, fetch.RetryOptions{})
@@ -89,6 +82,35 @@ func (r *repositories) source() (fetch.Source, error) {
 	}
 	r.src = src
 	return r.src, nil
+}
+
+// httpClient returns a client for indexes and registries, guarded as git's own
+// connections are.
+func (r *repositories) httpClient() (*http.Client, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	source, err := r.gitLocked()
+	if err != nil {
+		return nil, err
+	}
+	return source.HTTPClient()
+}
+
+func (r *repositories) gitLocked() (*git.Source, error) {
+	if r.git != nil {
+		return r.git, nil
+	}
+	var err error
+	r.git, err = git.New(git.Options{
+		Named:    r.p.namedHost,
+		CLI:      git.CLI(r.p.config.Git.CLI),
+		Environ:  r.p.opt.Environ,
+		Notify:   r.p.opt.Report,
+		Home:     r.p.opt.Home,
+		Facts:    hostFacts{r.p},
+		Progress: r.p.opt.Progress,
+	})
+	return r.git, err
 }
 
 func (r *repositories) close() {
@@ -249,6 +271,11 @@ func (p *Project) namedHost(host string) bool {
 			if s.Requirement.Source.Host() == host {
 				return true
 			}
+		}
+	}
+	for _, r := range p.config.Registries {
+		if u, err := url.Parse(r.Address); err == nil && u.Host == host {
+			return true
 		}
 	}
 	for _, glob := range p.manifest.Trust.Sources {

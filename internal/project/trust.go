@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/skillpm/skillpm/internal/diag"
@@ -152,36 +150,11 @@ func signatureOf(f signing.Facts) *lockfile.Signature {
 func (p *Project) reportVerdict(key string, v signing.Verdict) {
 	for _, n := range v.Notes {
 		if n.Code == diag.Unsigned || n.Code == diag.SignerUnverified {
-			p.gathered[n.Code] = append(p.gathered[n.Code], key)
+			p.gather(n.Code, key, nil)
 			continue
 		}
 		e := diag.New(n.Code, "`%s`: %s", key, n.Message)
 		e.Severity, e.Hint = n.Severity, n.Hint
 		p.opt.Report(e)
 	}
-}
-
-// maxNamed bounds how many skills a gathered note names.
-const maxNamed = 5
-
-// reportGathered tells which skills are unsigned, and whose signers nothing
-// anchors, in one note each.
-func (p *Project) reportGathered() {
-	for _, g := range []struct {
-		code diag.Code
-		text string
-	}{{diag.Unsigned, "not signed"}, {diag.SignerUnverified, "signed, but no trust rule names the signer"}} {
-		keys := p.gathered[g.code]
-		if len(keys) == 0 {
-			continue
-		}
-		named := strings.Join(keys[:min(len(keys), maxNamed)], ", ")
-		if more := len(keys) - maxNamed; more > 0 {
-			named += fmt.Sprintf(" and %d more", more)
-		}
-		e := diag.Note(g.code, "%s: %s", g.text, named)
-		e.Data = map[string]any{"skills": keys}
-		p.opt.Report(e)
-	}
-	clear(p.gathered)
 }

@@ -1,0 +1,68 @@
+package project
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/skillpm/skillpm/internal/diag"
+)
+
+// gathered is a finding that many skills may share, told once.
+type gathered struct {
+	keys []string
+	// first is the first skill's own finding, told as it is if it stays the only one.
+	first *diag.Error
+}
+
+// gather keeps a finding about one skill for reportGathered.
+func (p *Project) gather(code diag.Code, key string, e *diag.Error) {
+	g := p.gathered[code]
+	if g == nil {
+		g = &gathered{first: e}
+		p.gathered[code] = g
+	}
+	if !slices.Contains(g.keys, key) {
+		g.keys = append(g.keys, key)
+	}
+}
+
+// gatheredTexts are the headlines of what is told about skills together.
+var gatheredTexts = map[diag.Code]string{
+	diag.Unsigned:            "not signed",
+	diag.SignerUnverified:    "signed, but no trust rule names the signer",
+	diag.FrontmatterRepaired: "a value in the frontmatter is no YAML and was read as if quoted",
+}
+
+// maxNamed bounds how many skills a gathered finding names.
+const maxNamed = 5
+
+// reportGathered tells what was gathered, one finding a code.
+func (p *Project) reportGathered() {
+	for _, code := range slices.Sorted(maps.Keys(p.gathered)) {
+		g := p.gathered[code]
+		if len(g.keys) == 1 && g.first != nil {
+			p.opt.Report(g.first)
+			continue
+		}
+		names := strings.Join(g.keys[:min(len(g.keys), maxNamed)], ", ")
+		if more := len(g.keys) - maxNamed; more > 0 {
+			names += fmt.Sprintf(" and %d more", more)
+		}
+		text, ok := gatheredTexts[code]
+		if !ok {
+			info, _ := diag.Lookup(code)
+			text = info.Meaning
+		}
+		e := diag.Warn(code, "%s: %s", text, names)
+		if code == diag.Unsigned || code == diag.SignerUnverified {
+			e.Severity = diag.SeverityNote
+		} else {
+			e.WithHint("they are installed as they are; `skillpm validate PATH` says where, `[install] validation = \"strict\"` refuses them")
+		}
+		e.Data = map[string]any{"skills": g.keys}
+		p.opt.Report(e)
+	}
+	clear(p.gathered)
+}
