@@ -1,6 +1,11 @@
 package resolver
 
-import "github.com/skillpm/skillpm/skill"
+import (
+	"cmp"
+	"strings"
+
+	"github.com/skillpm/skillpm/skill"
+)
 
 // A term says that a name's value lies in a set.
 type term struct {
@@ -100,4 +105,10 @@ type edgeKey struct {
 	name                             skill.Key
 	rng, ref, exact, sources, digest string
 	flags                            uint8
+}
+
+func (k edgeKey) compare(o edgeKey) int {
+	return cmp.Or(compareNames(k.name, o.name), strings.Compare(k.rng, o.rng), strings.Compare(k.ref, o.ref),
+		strings.Compare(k.exact, o.exact), strings.Compare(k.sources, o.sources), strings.Compare(k.digest, o.digest),
+		cmp.Compare(k.flags, o.flags))
 }

@@ -1,6 +1,9 @@
 package resolver_test
 
 import (
+	"cmp"
+	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -29,10 +32,21 @@ type oracle struct {
 	root      []resolver.Edge
 	// every makes unusable versions count: a pin is judged by what exists.
 	every bool
+	// wrong is the rule that this oracle gets wrong, "" for none; see wrongRules.
+	wrong string
+	// left counts down the candidates that may still be tried.
+	left *int
 }
 
-func newOracle(in resolver.Input, w *world) *oracle {
-	o := &oracle{in: in, w: w, overrides: map[skill.Key]resolver.Override{}, locked: map[skill.Key]resolver.Locked{}}
+// maxTries bounds the plain search, which takes exponential time on a few problems.
+const maxTries = 20_000
+
+func newOracle(in resolver.Input, w *world, wrong string) *oracle {
+	left := maxTries
+	o := &oracle{
+		in: in, w: w, wrong: wrong, left: &left,
+		overrides: map[skill.Key]resolver.Override{}, locked: map[skill.Key]resolver.Locked{},
+	}
 	for _, x := range in.Overrides {
 		o.overrides[x.Name] = x
 	}
@@ -49,7 +63,7 @@ func newOracle(in resolver.Input, w *world) *oracle {
 
 func (o *oracle) override(e resolver.Edge) resolver.Edge {
 	x, ok := o.overrides[e.Name]
-	if !ok {
+	if !ok || o.wrong == "override" {
 		return e
 	}
 	e.Range, e.Ref, e.Exact, e.Digest, e.OrRoot, e.Delegate = x.Range, x.Ref, "", x.Digest, false, ""
@@ -90,14 +104,32 @@ func (o *oracle) edgesOf(c resolver.Candidate) []resolver.Edge {
 	return out
 }
 
+// digest returns c's content, "" if it cannot be had.
 func (o *oracle) digest(c resolver.Candidate) skill.Digest {
-	if o.isLocked(c) && o.locked[c.Name].Digest != "" {
+	switch {
+	case o.isLocked(c) && o.locked[c.Name].Digest != "":
 		return o.locked[c.Name].Digest
+	case o.w.noDigest[idOf(c)]:
+		return ""
 	}
 	return o.w.digests[idOf(c)]
 }
 
+// asked holds Masterminds' answers by range and version: there are few of both,
+// and asking is what an oracle would spend its time on.
+var asked = map[[2]string]bool{}
+
 func inRange(text string, v skill.Version) bool {
+	k := [2]string{text, v.String()}
+	ok, known := asked[k]
+	if !known {
+		ok = matches(text, v)
+		asked[k] = ok
+	}
+	return ok
+}
+
+func matches(text string, v skill.Version) bool {
 	if v.IsZero() {
 		return true
 	}
@@ -124,7 +156,7 @@ func (o *oracle) candidates(e resolver.Edge) []resolver.Candidate {
 	}
 	anyRange := e.Range == "" || e.Range == "*" || e.Range == "latest"
 	l, isLocked := o.locked[e.Name]
-	if isLocked && (slices.Contains(e.Sources, l.Source) || e.OrLocked) {
+	if isLocked && (slices.Contains(e.Sources, l.Source) || e.OrLocked && o.wrong != "orlocked") {
 		switch {
 		case e.Ref != "":
 			if l.Commit == e.Ref && l.Version.IsPseudo() || slices.Contains(l.Refs, e.Ref) {
@@ -139,14 +171,14 @@ func (o *oracle) candidates(e resolver.Edge) []resolver.Candidate {
 		}
 	}
 	for _, source := range e.Sources {
-		ref := e.Ref
-		if ref == "" {
-			ref = e.Exact
+		ref := cmp.Or(e.Ref, e.Exact)
+		if o.wrong == "exact" {
+			ref = e.Ref
 		}
 		switch {
 		case o.w.blocked[source]:
 			add(resolver.Candidate{Name: e.Name, Source: source, Commit: "blocked"})
-		case e.Ref == "" && e.Exact != "" && !anyRange:
+		case e.Ref == "" && e.Exact != "" && !anyRange && o.wrong != "exact":
 		case ref != "":
 			if c := o.w.at[placeKey{e.Name, source, ref}]; c.Name != "" && o.usable(c) {
 				add(c)
@@ -159,7 +191,7 @@ func (o *oracle) candidates(e resolver.Edge) []resolver.Candidate {
 			}
 		}
 	}
-	if e.OrRoot && anyRange && e.Ref == "" && e.Exact == "" {
+	if e.OrRoot && o.wrong != "orroot" && anyRange && e.Ref == "" && e.Exact == "" {
 		for _, r := range o.root {
 			if r.Name == e.Name {
 				for _, c := range o.candidates(r) {
@@ -179,7 +211,7 @@ func (o *oracle) usable(c resolver.Candidate) bool {
 	if o.w.unreadable[idOf(c)] != "" {
 		return false
 	}
-	if c.Retracted {
+	if c.Retracted && o.wrong != "retracted" {
 		named := false
 		for _, e := range o.root {
 			named = named || e.Name == c.Name && e.Ref == "" && strings.Trim(e.Range, "=v ") == c.Version.String()
@@ -191,7 +223,7 @@ func (o *oracle) usable(c resolver.Candidate) bool {
 			return false
 		}
 	}
-	return c.Local || c.Hidden == "" && (!o.in.Offline || c.Cached)
+	return c.Local || (c.Hidden == "" || o.wrong == "hidden") && (!o.in.Offline || c.Cached || o.wrong == "offline")
 }
 
 type plan struct {
@@ -199,6 +231,9 @@ type plan struct {
 	force   map[skill.Key]resolver.Candidate
 	relaxed bool
 }
+
+// errTooLong is thrown when the plain search takes too long.
+var errTooLong = errors.New("too many tries")
 
 // admits says whether e allows c for its name.
 func (o *oracle) admits(p plan, e resolver.Edge, c resolver.Candidate) bool {
@@ -221,7 +256,7 @@ func (o *oracle) broken(e resolver.Edge) bool {
 			continue
 		}
 		found = true
-		if o.digest(c) == e.Digest {
+		if d := o.digest(c); d == e.Digest || d == "" {
 			return false
 		}
 	}
@@ -257,6 +292,9 @@ func (o *oracle) deeper(p plan, s state, v *verdict) []resolver.Candidate {
 		if slices.ContainsFunc(s.chosen, func(c resolver.Candidate) bool { return c.Name == name }) {
 			continue
 		}
+		if o.wrong == "depth" {
+			d = s.depth[next]
+		}
 		if next == "" || d < s.depth[next] || d == s.depth[next] && name < next {
 			next = name
 		}
@@ -270,6 +308,9 @@ func (o *oracle) deeper(p plan, s state, v *verdict) []resolver.Candidate {
 		}
 		if f, ok := p.force[next]; ok && !equal(f, c) {
 			continue
+		}
+		if *o.left--; *o.left < 0 {
+			panic(errTooLong)
 		}
 		if !o.fits(p, s, c) {
 			continue
@@ -322,36 +363,34 @@ func (o *oracle) order(name skill.Key, into []demand) []resolver.Candidate {
 	for _, d := range into {
 		if d.parent != nil && d.edge.LookedUp && d.parent.Commit != "" {
 			commit = d.parent.Commit
-			list = slices.Clone(list)
-			break
+			if o.wrong != "lookup last" {
+				break
+			}
 		}
 	}
 	class := func(c resolver.Candidate) int {
 		switch {
-		case o.isLocked(c):
+		case o.isLocked(c) && o.wrong != "locked first":
 			return 0
-		case c.Local:
+		case c.Local && o.wrong != "local first":
 			return 1
 		case c.Commit == "blocked":
 			return 5
-		case commit != "" && c.Commit == commit:
+		case commit != "" && c.Commit == commit && o.wrong != "lookup":
 			return 2
-		case c.Version.Prerelease() == "":
+		case c.Version.Prerelease() == "" || o.wrong == "prerelease":
 			return 3
 		}
 		return 4
 	}
-	slices.SortStableFunc(list, func(a, b resolver.Candidate) int {
-		if d := class(a) - class(b); d != 0 {
-			return d
-		}
-		pre := func(c resolver.Candidate) int {
-			if c.Version.Prerelease() != "" {
-				return 1
-			}
+	stability := func(c resolver.Candidate) int {
+		if c.Version.Prerelease() == "" || o.wrong == "prerelease" {
 			return 0
 		}
-		if d := pre(a) - pre(b); d != 0 {
+		return 1
+	}
+	slices.SortStableFunc(list, func(a, b resolver.Candidate) int {
+		if d := cmp.Or(class(a)-class(b), stability(a)-stability(b)); d != 0 {
 			return d
 		}
 		if d := b.Version.Compare(a.Version); d != 0 {
@@ -399,7 +438,7 @@ func (o *oracle) answer(relaxed bool, v *verdict) []resolver.Candidate {
 	if r := o.preferred(fixed, relaxed, v); r != nil {
 		return r
 	}
-	if len(fixed) > 0 {
+	if len(fixed) > 0 && o.wrong != "held" {
 		if r := o.search(plan{fixed: fixed, relaxed: relaxed}, v); r != nil {
 			return r
 		}
@@ -407,44 +446,76 @@ func (o *oracle) answer(relaxed bool, v *verdict) []resolver.Candidate {
 	return o.search(plan{relaxed: relaxed}, v)
 }
 
-// preferred tries the newest version of the one name to prefer: with everything
-// else held, then with only the root's own names held.
+// preferred brings as many names as go together, by name, to their newest
+// version: with everything else held, then with only the root's own names held.
 func (o *oracle) preferred(fixed map[skill.Key]bool, relaxed bool, v *verdict) []resolver.Candidate {
-	if len(o.in.Prefer) == 0 {
-		return nil
-	}
-	name := o.in.Prefer[0]
+	newest := map[skill.Key]resolver.Candidate{}
 	direct := map[skill.Key]bool{}
-	var newest *resolver.Candidate
 	for _, e := range o.root {
 		if fixed[e.Name] {
 			direct[e.Name] = true
 		}
-		if e.Name != name || e.Digest != "" || e.Ref != "" || !o.counts("", e) {
-			continue
-		}
-		local := func(c resolver.Candidate) bool { return c.Local }
-		list := o.order(name, []demand{{nil, e}})
-		if len(list) > 0 && !slices.ContainsFunc(list, local) {
-			newest = &list[0]
+		if c, ok := o.newest(e); ok && slices.Contains(o.in.Prefer, e.Name) {
+			newest[e.Name] = c
 		}
 	}
-	if newest == nil || newest.Commit == "blocked" {
+	if o.wrong == "prefer direct" {
+		direct = fixed
+	}
+	try := func(force map[skill.Key]resolver.Candidate) []resolver.Candidate {
+		for _, hold := range []map[skill.Key]bool{fixed, direct} {
+			if r := o.search(plan{fixed: hold, force: force, relaxed: relaxed}, v); r != nil {
+				return r
+			}
+		}
 		return nil
 	}
-	for _, hold := range []map[skill.Key]bool{fixed, direct} {
-		if r := o.search(plan{fixed: hold, force: map[skill.Key]resolver.Candidate{name: *newest}, relaxed: relaxed}, v); r != nil {
-			return r
+	if len(newest) == 0 || o.wrong == "prefer" {
+		return nil
+	}
+	if r := try(newest); r != nil {
+		return r
+	}
+	var best []resolver.Candidate
+	together := map[skill.Key]resolver.Candidate{}
+	for _, name := range slices.Sorted(maps.Keys(newest)) {
+		together[name] = newest[name]
+		if r := try(together); r != nil {
+			best = r
+		} else {
+			delete(together, name)
 		}
 	}
-	return nil
+	return best
 }
 
-func (o *oracle) solve() verdict {
+// newest is what the root's requirement e would get if nothing else mattered.
+func (o *oracle) newest(e resolver.Edge) (resolver.Candidate, bool) {
+	if e.Digest != "" || e.Ref != "" || !o.counts("", e) {
+		return resolver.Candidate{}, false
+	}
+	list := o.order(e.Name, []demand{{nil, e}})
+	if len(list) == 0 || list[0].Commit == "blocked" ||
+		slices.ContainsFunc(list, func(c resolver.Candidate) bool { return c.Local }) {
+		return resolver.Candidate{}, false
+	}
+	return list[0], true
+}
+
+// solve returns the verdict, "too long" if the plain search needs too many tries.
+func (o *oracle) solve() (v verdict) {
+	defer func() {
+		switch r := recover(); r {
+		case nil:
+		case errTooLong:
+			v = verdict{kind: "too long"}
+		default:
+			panic(r)
+		}
+	}()
 	if o.in.Frozen {
 		return o.frozen()
 	}
-	v := verdict{}
 	strict := o.answer(false, &v)
 	relaxed := o.answer(true, &v)
 	v.chosen = strict
@@ -453,7 +524,7 @@ func (o *oracle) solve() verdict {
 		v.kind = "consent"
 	case strict == nil && relaxed == nil && len(o.root) > 0 && o.needsAny():
 		v.kind = "unsolvable"
-	case !slices.EqualFunc(strict, relaxed, equal):
+	case !slices.EqualFunc(strict, relaxed, equal) && (strict == nil || o.wrong != "solved differently"):
 		v.kind = "digest_mismatch"
 	default:
 		v.kind = o.after(strict)

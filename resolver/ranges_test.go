@@ -42,7 +42,7 @@ func drawRangeText(t *rapid.T) string {
 // TestSimpleRangesAgree: the short cut for plain comparisons, and everything
 // else, gives Masterminds' answers.
 func TestSimpleRangesAgree(t *testing.T) {
-	setChecks(t, "5000")
+	setFlag(t, "rapid.checks", "5000")
 	rapid.Check(t, func(t *rapid.T) {
 		text := drawRangeText(t)
 		c, err := semver.NewConstraint(text)
@@ -70,7 +70,7 @@ func TestSimpleRangesAgree(t *testing.T) {
 // versions, up to the limits that skill sets (18 digits, 256 bytes), and order
 // them alike.
 func TestVersionsAgree(t *testing.T) {
-	setChecks(t, "5000")
+	setFlag(t, "rapid.checks", "5000")
 	piece := rapid.OneOf(
 		rapid.SampledFrom([]string{"0", "1", "01", "10", "", "a", "A-b", "-", "rc", "00a", "é", " ", "18446744073709551615", "999999999999999999"}),
 		rapid.StringMatching(`[0-9a-z-]{1,4}`),

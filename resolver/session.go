@@ -142,7 +142,8 @@ func comparePlaces(a, b place) int {
 }
 
 // compareEdges orders the edges of one parent: requirements before chain
-// members, then by name and by the rest of the requirement.
+// members, then by name and by the rest of the requirement. Only edges that
+// differ in nothing that matters are equal, so no order of the caller's shows.
 func compareEdges(a, b *edge) int {
 	if a.Chain != b.Chain {
 		if a.Chain {
@@ -150,7 +151,18 @@ func compareEdges(a, b *edge) int {
 		}
 		return -1
 	}
-	return cmp.Or(compareNames(a.Name, b.Name), strings.Compare(a.text(), b.text()))
+	if c := compareNames(a.Name, b.Name); c != 0 {
+		return c // nearly always, and cheap
+	}
+	return cmp.Or(strings.Compare(a.text(), b.text()), a.key.compare(b.key),
+		strings.Compare(a.Delegate, b.Delegate), strings.Compare(a.Missing, b.Missing), strings.Compare(faultText(a), faultText(b)))
+}
+
+func faultText(e *edge) string {
+	if e.Fault == nil {
+		return ""
+	}
+	return e.Fault.Message
 }
 
 // effective applies the override on e's name, if there is one (S9).
