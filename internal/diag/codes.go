@@ -210,6 +210,10 @@ const (
 	AgentUnserved                  Code = "agent_unserved"
 	RunUnfinished                  Code = "run_unfinished"
 	ProgramMissing                 Code = "program_missing"
+	ImportUnreadable               Code = "import_unreadable"
+	ImportNothing                  Code = "import_nothing"
+	ImportSkipped                  Code = "import_skipped"
+	ImportNote                     Code = "import_note"
 )
 
 // table is in the order of the constants.
@@ -408,6 +412,10 @@ var table = []Info{
 	{AgentUnserved, 0, "note", "doctor", "an agent is used here and reads none of the targets"},
 	{RunUnfinished, 0, "warning", "doctor", "a run was killed; the next one finishes or undoes it"},
 	{ProgramMissing, 0, "note", "doctor", "a program that some repositories need is not there"},
+	{ImportUnreadable, 2, "refusal", "import", "another tool's file cannot be understood"},
+	{ImportNothing, 2, "refusal", "import", "no file of another tool that lists skills"},
+	{ImportSkipped, 2, "finding", "import", "a skill that another tool lists could not be carried over"},
+	{ImportNote, 0, "note", "import", "something in another tool's file stays behind that is no skill"},
 }
 
 // Codes returns the whole table, in a fixed order. The caller must not change it.
