@@ -61,7 +61,7 @@ var startsPrograms = map[string]string{
 func TestWhoStartsPrograms(t *testing.T) {
 	t.Parallel()
 	goFiles(t, func(name, text string) {
-		if strings.HasSuffix(name, "_test.go") || !strings.Contains(text, "\n\t\"os/exec\"\n") {
+		if strings.HasSuffix(name, "_test.go") || !strings.Contains(text, "exec.Command") {
 			return
 		}
 		for place := range startsPrograms {
@@ -69,7 +69,7 @@ func TestWhoStartsPrograms(t *testing.T) {
 				return
 			}
 		}
-		t.Errorf("%s imports os/exec; programs are started in %v alone", name, slices.Sorted(maps.Keys(startsPrograms)))
+		t.Errorf("%s starts a program; %v may", name, slices.Sorted(maps.Keys(startsPrograms)))
 	})
 }
 
