@@ -128,6 +128,7 @@ func (p *Project) exported() []derive.Installed {
 		}
 		if e.Source.Type == lockfile.TypePath {
 			s.Description, _ = p.pathDescription(e) // validate tells why it cannot be read
+			s.TrainingMode = trainingMode(p.pathDir(e.Source.Path), s.Name)
 		}
 		list = append(list, s)
 	}
@@ -155,7 +156,7 @@ func (p *Project) chockLayers(ctx context.Context, opt ExportOptions) ([]derive.
 			if s.State != StateRefused {
 				mode := ""
 				if !s.prompt {
-					mode = "trainable"
+					mode = trainable
 				}
 				l.Skills = append(l.Skills, derive.Installed{Key: s.dir, Name: s.Name, Description: s.Description, Path: s.Path, Digest: s.Digest, TrainingMode: mode})
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/fsx"
 	"github.com/skillpm/skillpm/internal/install"
 	"github.com/skillpm/skillpm/lockfile"
 	"github.com/skillpm/skillpm/skill"
@@ -216,7 +217,7 @@ func (p *Project) writeOnly(ctx context.Context, t transaction, change *Change, 
 		change.UpToDate = len(files) == 0
 		return nil
 	}
-	s, err := install.Begin(ctx, p.layout(), p.installOptions())
+	s, err := p.begin(ctx)
 	if err != nil {
 		return err
 	}
@@ -231,10 +232,24 @@ func (p *Project) writeOnly(ctx context.Context, t transaction, change *Change, 
 	return nil
 }
 
+// begin locks the project. The directory of the user's own manifest and lock is
+// made by the first run that writes them.
+func (p *Project) begin(ctx context.Context) (*install.Session, error) {
+	if p.opt.Global {
+		var disk *fsx.FS // the real one
+		root, err := disk.MakeRoot(p.Root, 0o755)
+		if err != nil {
+			return nil, fsx.Diag(err, "make `"+p.Root+"`")
+		}
+		root.Close()
+	}
+	return install.Begin(ctx, p.layout(), p.installOptions())
+}
+
 // commit applies the plan under the project's lock. Bytes that the store lost
 // meanwhile are fetched once more.
 func (p *Project) commit(ctx context.Context, t transaction, want install.Desired, change *Change, files []install.FileChange, opt InstallOptions) error {
-	s, err := install.Begin(ctx, p.layout(), p.installOptions())
+	s, err := p.begin(ctx)
 	if err != nil {
 		return err
 	}

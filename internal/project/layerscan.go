@@ -189,7 +189,7 @@ func (s LayerSkill) refuse(code diag.Code, reason string) LayerSkill {
 
 func (s *LayerSkill) fromLock(e *lockfile.Entry) {
 	s.Name, s.Description, s.Digest = e.Name(), e.Description, e.Digest
-	s.prompt = e.Training == nil || e.Training.Mode != "trainable"
+	s.prompt = e.Training == nil || e.Training.Mode != trainable
 	s.tokens = derive.LockedTokens(s.Name, s.Description, 0, 0).Metadata
 }
 
@@ -209,14 +209,38 @@ func (s LayerSkill) fromHead(file string) LayerSkill {
 		s.Name = parsed.Name
 	}
 	s.Description = parsed.Description
+	s.prompt = trainingMode(filepath.Dir(file), s.Name) != trainable
 	s.tokens = derive.LockedTokens(s.Name, s.Description, 0, 0).Metadata
 	return s
+}
+
+// trainable is the mode of a skill that is a target of training and no text for a
+// prompt.
+const trainable = "trainable"
+
+// trainingMode returns the mode of a directory's training.zon, "" where there is
+// no valid one.
+func trainingMode(dir, name string) string {
+	f, err := openRegular(filepath.Join(dir, parse.TrainingFile))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxHead))
+	if err != nil {
+		return ""
+	}
+	t, problems := parse.ReadTraining(data, name)
+	if t == nil || firstError(problems) != nil {
+		return ""
+	}
+	return t.Mode
 }
 
 // readHead returns a SKILL.md up to the line that closes its frontmatter: the
 // body stays unread. Without a frontmatter it is the first line.
 func readHead(file string) ([]byte, error) {
-	f, err := os.Open(file)
+	f, err := openRegular(file)
 	if err != nil {
 		return nil, err
 	}
@@ -240,6 +264,18 @@ func readHead(file string) ([]byte, error) {
 		}
 	}
 	return head, nil
+}
+
+// openRegular opens a file that is one: opening a pipe would wait for a writer.
+func openRegular(file string) (*os.File, error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "open", Path: file, Err: errors.New("no regular file")}
+	}
+	return os.Open(file)
 }
 
 // inProject reports whether a path, links followed, lies in the project or its

@@ -72,7 +72,7 @@ func (p *Project) promptEntries(keys []string) ([]*lockfile.Entry, error) {
 	var entries []*lockfile.Entry
 	if len(keys) == 0 {
 		for _, e := range p.lock.Skills {
-			if e.Training == nil || e.Training.Mode != "trainable" {
+			if !p.isTrainable(e) {
 				entries = append(entries, e)
 			}
 		}
@@ -88,6 +88,15 @@ func (p *Project) promptEntries(keys []string) ([]*lockfile.Entry, error) {
 		entries = append(entries, e)
 	}
 	return entries, faults.Err()
+}
+
+// isTrainable reports whether a skill is a target of training alone. No lock
+// says it of a path skill.
+func (p *Project) isTrainable(e *lockfile.Entry) bool {
+	if e.Source.Type == lockfile.TypePath {
+		return trainingMode(p.pathDir(e.Source.Path), e.Name()) == trainable
+	}
+	return e.Training != nil && e.Training.Mode == trainable
 }
 
 // pathDescription reads the description of a path skill, which no lock holds,
