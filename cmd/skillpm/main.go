@@ -1,4 +1,11 @@
-// Command skillpm is the package manager for Agent Skills.
+// Command skillpm is the package manager for Agent Skills: it adds directories
+// with a SKILL.md to a project, pinned to the byte, and proves later that they
+// are still what was decided. docs/guide-developers.md shows it at work,
+// docs/commands.md lists what it does.
+//
+// This package connects a process to package cli: arguments, signals, streams and
+// the exit status. Its tests are the scripts of testdata/script and the guides
+// of docs, run with the real binary.
 package main
 
 import (

@@ -9,6 +9,10 @@
 // to ask the user's credential helpers, and where a server wants what only it
 // can do, unless [git] cli says never.
 //
+//	src, err := git.New(git.Options{Home: home, Environ: os.Environ()})
+//	defer src.Close()
+//	refs, err := src.Refs(ctx, repo, "HEAD", "refs/tags/")
+//
 // What a server sends is bounded (limits.go) and every object is hashed again.
 package git
 

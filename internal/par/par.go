@@ -1,6 +1,13 @@
 // Package par is the concurrency that skillpm uses: a bounded loop over indices
 // and a table in which each key's value is made once. Results go into a slice
 // by index, so what comes out never depends on the schedule.
+//
+//	out := make([]result, len(list))
+//	err := par.Do(ctx, 8, len(list), func(ctx context.Context, i int) error {
+//		var err error
+//		out[i], err = read(ctx, list[i])
+//		return err
+//	})
 package par
 
 import (

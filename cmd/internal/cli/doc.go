@@ -3,7 +3,11 @@
 // Result; this package prints it, as text or as the --json envelope, and turns
 // errors into an exit status. It is the only place that does either.
 //
+//	app, err := cli.NewApp()
+//	status := cli.Main(ctx, app, os.Args[1:])
+//
 // To add a command: write newXCmd(*App) *cobra.Command in x.go with
-// app.command, list it in root.go, add a script under
-// cmd/skillpm/testdata/script, and its row in docs.
+// app.command, list it in commands.go, add a script under
+// cmd/skillpm/testdata/script, and its line in docs/commands.md, which
+// UPDATE_SCRIPTS=1 go test ./cmd/skillpm -run TestCommandsPage writes.
 package cli
