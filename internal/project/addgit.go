@@ -211,7 +211,7 @@ func (p *Project) newest(ctx context.Context, src skill.Source, list fetch.Versi
 			WithHint("`skillpm versions %s` lists them", src.Identity())
 	}
 	_, notExact := skill.ParseVersion(strings.TrimLeft(rng, "= v"))
-	hidden := false
+	var hidden []string
 	for len(pool) > 0 {
 		batch := pool[:min(len(pool), readAhead)]
 		pool = pool[len(batch):]
@@ -225,19 +225,25 @@ func (p *Project) newest(ctx context.Context, src skill.Source, list fetch.Versi
 		retracted := u.retractions(resolver.Wanted{}, src, list.Candidates)
 		for _, c := range batch {
 			f, _ := u.file(src, c.Commit)
-			_, withdrawn := retracted(c.Version)
+			reason, withdrawn := retracted(c.Version)
+			young := p.tooYoung(src, c)
 			switch {
 			case f.fault != nil:
-			case withdrawn && notExact != nil, p.tooYoung(src, c) != "":
-				hidden = true
+			case withdrawn && notExact != nil:
+				hidden = append(hidden, c.Version.String()+": withdrawn, "+reason)
+			case young != "":
+				hidden = append(hidden, c.Version.String()+": "+young)
 			default:
 				return c, nil
 			}
 		}
 	}
-	if hidden {
-		return fetch.Candidate{}, diag.New(diag.SubskillUnresolved, "every version of %s is withdrawn or too young", src.Identity()).
-			WithHint("`skillpm versions %s` lists them; name one exactly to take it nevertheless", src.Identity())
+	if len(hidden) > 0 {
+		e := diag.New(diag.SubskillUnresolved, "every version of %s is withdrawn or too young", src.Identity()).
+			WithReason("only_retracted").
+			WithHint("name a withdrawn version exactly to take it nevertheless; --min-age 0 waives the age once")
+		e.Details = hidden[:min(len(hidden), maxListed)]
+		return fetch.Candidate{}, e
 	}
 	return fetch.Candidate{}, diag.New(diag.SkillNotFound, "no tagged version has a usable skill at %s", src.Identity()).
 		WithHint("`skillpm add %s@BRANCH` takes a branch", src.Identity())

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/skillpm/skillpm/fetch"
 	"github.com/skillpm/skillpm/internal/diag"
@@ -118,7 +116,7 @@ func (u *universe) loadVersions(ctx context.Context, w *work) error {
 		}
 		sources[i] = src
 		lists[i] = fetch.Versions(refs, fetch.PlaceOf(src))
-		for _, c := range firstVersions(lists[i].Candidates) {
+		for _, c := range u.p.readAhead(lists[i].Candidates) {
 			ahead = append(ahead, wantedFile{src: src, want: c.Want()})
 		}
 	}
@@ -250,28 +248,4 @@ func (p *Project) at(ctx context.Context, src skill.Source, name skill.Key, ref 
 	}
 	c := resolver.Candidate{Version: skill.PseudoVersion(when, string(resolved.Commit)), Commit: string(resolved.Commit)}
 	return c, candidate{source: src, ref: resolved.Ref, want: want}, nil
-}
-
-// tooYoung says why a version may not be used yet under min_age, or "". The age
-// counts from when this machine first saw the tag at its commit: what a
-// repository says of its own time cannot be trusted for this.
-func (p *Project) tooYoung(src skill.Source, c fetch.Candidate) string {
-	limit := p.minAge()
-	if limit <= 0 {
-		return ""
-	}
-	now := p.opt.Now().UTC()
-	key := strings.Join([]string{src.Repository(), c.Tag, string(c.Commit)}, "\x00")
-	first := now
-	if data, ok := p.cache.Get(bucketSeen, key); ok {
-		if t, err := time.Parse(time.RFC3339, string(data)); err == nil {
-			first = t
-		}
-	} else {
-		p.cache.Put(bucketSeen, key, []byte(now.Format(time.RFC3339)))
-	}
-	if age := now.Sub(first); age < limit {
-		return "first seen " + age.Round(time.Minute).String() + " ago, min_age is " + limit.String()
-	}
-	return ""
 }

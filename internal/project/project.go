@@ -14,6 +14,7 @@
 package project
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -96,6 +97,8 @@ type Project struct {
 	registries   []registryFile
 	// gathered are findings that many skills may share.
 	gathered map[diag.Code]*gathered
+	// began is when the run began, by its clock.
+	began time.Time
 	// argHosts are hosts the user named on the command line.
 	argHosts map[string]bool
 	// userLocked is the lock of the user's own skills, once it was looked for.
@@ -171,6 +174,7 @@ func newProject(opt Options) (*Project, error) {
 		opt.Jobs = DefaultJobs
 	}
 	p := &Project{opt: opt, gathered: map[diag.Code]*gathered{}, argHosts: map[string]bool{}, consent: map[string]bool{}}
+	p.began = opt.Now()
 	p.repos = newRepositories(p)
 	return p, nil
 }
@@ -304,8 +308,15 @@ func lockFindings(file string, err error) error {
 	return list.Err()
 }
 
-// Close writes what was learnt to the index and ends connections.
-func (p *Project) Close() { p.repos.close(); p.closeMirrors() }
+// Close ends connections. What was learnt from repositories goes to the index
+// even if the run failed, so that the next one need not ask again.
+func (p *Project) Close() {
+	if p.repos.learnt() {
+		p.cache.Flush(context.Background())
+	}
+	p.repos.close()
+	p.closeMirrors()
+}
 
 func (p *Project) manifestPath() string { return filepath.Join(p.Root, manifest.FileName) }
 func (p *Project) lockPath() string     { return filepath.Join(p.Root, lockfile.FileName) }

@@ -33,6 +33,8 @@ type repositories struct {
 	src  fetch.Source
 	err  error
 	open map[string]*repository
+	// listed says that a listing came over the network in this run.
+	listed bool
 }
 
 // repository is one git repository of this run.
@@ -181,7 +183,17 @@ func (r *repositories) cachedListing(src skill.Source) (*fetch.Refs, bool) {
 	return c.Refs, true
 }
 
+// learnt reports whether a repository was listed over the network.
+func (r *repositories) learnt() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.listed
+}
+
 func (r *repositories) remember(src skill.Source, refs *fetch.Refs) {
+	r.mu.Lock()
+	r.listed = true
+	r.mu.Unlock()
 	if data, err := json.Marshal(cachedRefs{r.p.opt.Now().UTC(), refs}); err == nil {
 		r.p.cache.Put(bucketRefs, src.Repository(), data)
 	}

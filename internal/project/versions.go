@@ -57,8 +57,8 @@ func (p *Project) Versions(ctx context.Context, text string) (*VersionsResult, e
 	}
 	list := fetch.Versions(refs, fetch.PlaceOf(src))
 	u := newUniverse(p)
-	if stable := firstVersions(list.Candidates); len(stable) > 0 && src.HasSubpath() {
-		if err := u.readFiles(ctx, src, []wantedFile{{src, stable[0].Want()}}); err != nil && !isOffline(err) {
+	if src.HasSubpath() {
+		if err := u.readFiles(ctx, src, p.describing(src, list.Candidates)); err != nil && !isOffline(err) {
 			return nil, err
 		}
 	}
@@ -76,6 +76,21 @@ func (p *Project) Versions(ctx context.Context, text string) (*VersionsResult, e
 	}
 	p.cache.Flush(ctx)
 	return r, nil
+}
+
+// describing returns the SKILL.md files that a listing of versions needs: the
+// newest stable one, which says what is withdrawn, and those to be dated.
+func (p *Project) describing(src skill.Source, list []fetch.Candidate) []wantedFile {
+	want := firstVersions(list)
+	want = want[:min(len(want), 1)]
+	if p.minAge() > 0 {
+		want = p.readAhead(list)
+	}
+	files := make([]wantedFile, len(want))
+	for i, c := range want {
+		files[i] = wantedFile{src, c.Want()}
+	}
+	return files
 }
 
 // onlySkill settles a repository without a path: its one skill, else the
