@@ -21,8 +21,10 @@ type InitOptions struct {
 	// Agents are ids to write instead of those detected; nil detects. Targets are
 	// further directories.
 	Agents, Targets []string
-	// GitAttributes writes the line that keeps the lock's line ends.
+	// GitAttributes writes the lines that keep line ends; else Ask is asked, nil
+	// meaning no.
 	GitAttributes bool
+	Ask           func(question string) bool
 }
 
 // InitResult says what Init wrote and found.
@@ -32,10 +34,10 @@ type InitResult struct {
 	Targets  []string `json:"targets"`
 	// Existing are skills that already lie in the targets; none is managed yet.
 	Existing []string `json:"existing,omitempty"`
-	// Attributes is the line for .gitattributes, AttributesWritten whether it was
-	// written now.
-	Attributes        string `json:"attributes,omitempty"`
-	AttributesWritten bool   `json:"attributesWritten,omitempty"`
+	// Attributes are the lines that .gitattributes lacks, AttributesWritten whether
+	// they were written now.
+	Attributes        []string `json:"attributes,omitempty"`
+	AttributesWritten bool     `json:"attributesWritten,omitempty"`
 }
 
 const attributesFile = ".gitattributes"
@@ -77,7 +79,7 @@ func Init(opt Options, in InitOptions) (*InitResult, error) {
 	if opt.Global {
 		root, err := (*fsx.FS)(nil).MakeRoot(p.Root, 0o755)
 		if err != nil {
-			return nil, err
+			return nil, fsx.Diag(err, "make `"+p.Root+"`")
 		}
 		if err := root.Close(); err != nil {
 			return nil, err
@@ -93,12 +95,12 @@ func Init(opt Options, in InitOptions) (*InitResult, error) {
 		return nil, err
 	}
 	if err := (*fsx.FS)(nil).WriteAtomic(file, data, 0o644); err != nil {
-		return nil, err
+		return nil, fsx.Diag(err, "write `"+p.display(file)+"`")
 	}
 	p.config = p.manifest.Config
 	r := &InitResult{Manifest: p.display(file), Agents: ids, Targets: p.targets()}
 	r.Existing = p.existing(r.Targets)
-	return r, p.attributes(r, in.GitAttributes)
+	return r, p.attributes(r, in)
 }
 
 func errCode(err error) string {
@@ -174,8 +176,10 @@ func (p *Project) existing(targets []string) []string {
 	return out
 }
 
-// attributes writes the .gitattributes line if asked to and not there yet.
-func (p *Project) attributes(r *InitResult, write bool) error {
+// attributes offers the lines of .gitattributes that keep bytes as they are on
+// every platform, and writes them if asked to: the lock's line ends, and those of
+// skills that a team commits. Lines that are there already are left out.
+func (p *Project) attributes(r *InitResult, in InitOptions) error {
 	if p.opt.Global {
 		return nil
 	}
@@ -187,19 +191,27 @@ func (p *Project) attributes(r *InitResult, write bool) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	have := map[string]bool{}
 	for line := range strings.Lines(string(data)) {
-		if strings.HasPrefix(strings.TrimSpace(line), lockfile.FileName+" ") {
-			return nil
+		pattern, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+		have[pattern] = true
+	}
+	lines := []string{attributesLine}
+	for _, t := range r.Targets {
+		lines = append(lines, t+"/** -text")
+	}
+	for _, line := range lines {
+		if pattern, _, _ := strings.Cut(line, " "); !have[pattern] {
+			r.Attributes = append(r.Attributes, line)
 		}
 	}
-	r.Attributes = attributesLine
-	if !write {
+	if len(r.Attributes) == 0 || !in.GitAttributes && (in.Ask == nil || !in.Ask("Keep line ends as they are by lines in .gitattributes?")) {
 		return nil
 	}
 	if len(data) > 0 && data[len(data)-1] != '\n' {
 		data = append(data, '\n')
 	}
-	data = append(data, attributesLine+"\n"...)
+	data = append(data, strings.Join(r.Attributes, "\n")+"\n"...)
 	r.AttributesWritten = true
-	return (*fsx.FS)(nil).WriteAtomic(file, data, 0o644)
+	return fsx.Diag((*fsx.FS)(nil).WriteAtomic(file, data, 0o644), "write `"+attributesFile+"`")
 }

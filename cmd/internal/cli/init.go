@@ -24,9 +24,12 @@ func (r initResult) Text(s *ui.Streams) {
 	}
 	switch {
 	case r.AttributesWritten:
-		s.Infof(".gitattributes: %s\n", r.Attributes)
-	case r.Attributes != "":
-		s.Infof("note: put `%s` into .gitattributes, or a Windows checkout changes the lock's line ends\n", r.Attributes)
+		s.Infof(".gitattributes: %s\n", strings.Join(r.Attributes, ", "))
+	case len(r.Attributes) > 0:
+		s.Infof("note: a Windows checkout changes line ends unless .gitattributes has (--gitattributes writes it):\n")
+		for _, line := range r.Attributes {
+			s.Infof("  %s\n", line)
+		}
 	}
 	s.Infof("next: skillpm add owner/repo//path\n")
 }
@@ -34,22 +37,28 @@ func (r initResult) Text(s *ui.Streams) {
 func newInitCmd(app *App) *cobra.Command {
 	var s scope
 	var in project.InitOptions
+	var from []string
+	var f importFlags
 	cmd := &cobra.Command{
 		Use: "init", Args: cobra.NoArgs, Short: "Start a project: write skills.toml",
 		Long: `Start a project: write skills.toml, with the agents that are used here, and say
-which skills lie there already.`,
+which skills lie there already. With --from the skills that another tool lists
+are taken over, as by import.`,
 	}
 	s.add(cmd)
+	f.add(cmd)
+	cmd.Flags().StringArrayVar(&from, "from", nil, "import `FILE`, a directory, or auto: whatever is here")
 	cmd.Flags().StringSliceVar(&in.Agents, "agent", nil, "install for the agent `ID` (claude-code, codex, …) instead of those detected")
 	cmd.Flags().StringSliceVar(&in.Targets, "target", nil, "install into `DIR` too")
 	cmd.Flags().BoolVar(&in.GitAttributes, "gitattributes", false, "add the lock to .gitattributes without asking")
-	return app.command(cmd, "init", func(context.Context, []string) (Result, error) {
+	return app.command(cmd, "init", func(ctx context.Context, _ []string) (Result, error) {
 		opt, err := app.options(s.global)
 		if err != nil {
 			return nil, err
 		}
-		if opt.Ask != nil && !in.GitAttributes {
-			in.GitAttributes = opt.Ask("Keep the lock's line ends by a line in .gitattributes?")
+		in.Ask = opt.Ask
+		if len(from) > 0 {
+			return app.initFrom(ctx, opt, in, from, &f)
 		}
 		r, err := project.Init(opt, in)
 		return resultOr(r, err, func(r *project.InitResult) Result { return initResult{r} })
