@@ -100,6 +100,13 @@ type tagged struct {
 	ref     Ref
 }
 
+// TagVersion returns the version that tag gives the skill at at (rules T1 to T3
+// and T7), false where it gives none.
+func TagVersion(tag string, at Place) (skill.Version, bool) {
+	_, v, ok := readTag(tag, at)
+	return v, ok
+}
+
 // readTag returns how tag names a version of the skill at at, if it does.
 func readTag(tag string, at Place) (tagForm, skill.Version, bool) {
 	if v, ok := tagVersion(tag); ok {

@@ -28,6 +28,9 @@ func (p *Project) staleness(ctx context.Context, bytes bool) (diag.List, error) 
 		list = append(list, p.outdated("the skills stand in another order than in skills.toml"))
 	}
 	list = append(list, p.stalePaths()...)
+	for _, l := range p.selfCheck(diag.LockOutdated) {
+		list = append(list, l.finding)
+	}
 	if len(list) == 0 {
 		graph, err := p.staleGraph(ctx)
 		if err != nil {

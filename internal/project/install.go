@@ -442,7 +442,7 @@ func (p *Project) matchesBytes(e *lockfile.Entry, tree *skill.Tree, opt InstallO
 	if err := stored.describe(&copied, s); err != nil {
 		return err
 	}
-	if field := firstDifference(e, &copied); field != "" {
+	if field := contradicted(e, &copied, s); field != "" {
 		return p.outdated("`%s`: the lock's %s is not what the locked content says", e.Key, field)
 	}
 	return nil

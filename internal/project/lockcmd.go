@@ -20,11 +20,12 @@ type LockOptions struct {
 // sides as preferences.
 func (p *Project) Lock(ctx context.Context, opt LockOptions) (*Change, error) {
 	io := InstallOptions{DryRun: opt.DryRun, ResolveSubskills: opt.ResolveSubskills, NoInstall: true}
+	healed := p.heal()
 	stale, err := p.staleness(ctx, true)
 	if err != nil {
 		return nil, err
 	}
-	if len(stale) == 0 {
+	if len(stale) == 0 && !healed {
 		return p.apply(ctx, transaction{old: p.lock, lock: p.lock}, io)
 	}
 	t, err := p.relock(ctx, resolveOptions{lock: p.lock, consent: opt.ResolveSubskills})

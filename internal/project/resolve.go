@@ -242,7 +242,7 @@ func (p *Project) lockedEntries(l *lockfile.Lock, u *universe) []resolver.Locked
 	var out []resolver.Locked
 	for _, e := range l.Skills {
 		src, ok := entrySource(e)
-		if !ok || e.Source.Type == lockfile.TypePath {
+		if !ok || e.Source.Type == lockfile.TypePath || !versionHolds(e) {
 			continue
 		}
 		v, _ := skill.ParseVersion(e.Version)

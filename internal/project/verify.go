@@ -77,6 +77,7 @@ func (p *Project) Verify(ctx context.Context, opt VerifyOptions) (*VerifyResult,
 		result.Skills = append(result.Skills, v)
 	}
 	p.reportGathered()
+	list = append(list, result.markLies(p.selfCheck(diag.VerifyChanged))...)
 	list = append(list, p.staleChains()...)
 	return result, list.Err()
 }
@@ -153,15 +154,7 @@ func (p *Project) describes(c content, e *lockfile.Entry) (string, error) {
 	if err := c.describe(&copied, s); err != nil {
 		return "", err
 	}
-	if field := firstDifference(e, &copied); field != "" {
-		return field, nil
-	}
-	if chain := chainOf(s, nil); (chain == nil) != (e.Chain == nil) {
-		return "chain", nil
-	} else if chain != nil && (chain.Mode != e.Chain.Mode || !sameJSON(chain.Policy, e.Chain.Policy)) {
-		return "chain", nil
-	}
-	return "", nil
+	return contradicted(e, &copied, s), nil
 }
 
 // judgeWith verifies a signature over an installed tree, with the lock as it is.
