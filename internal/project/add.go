@@ -40,14 +40,9 @@ func (p *Project) Add(ctx context.Context, specs []string, opt AddOptions) (*Cha
 	if err := p.loadRegistries(ctx); err != nil {
 		return nil, err
 	}
-	var adds []addition
-	var skipped []SkippedSkill
-	for _, text := range specs {
-		more, left, err := p.additions(ctx, text, opt)
-		if err != nil {
-			return nil, err
-		}
-		adds, skipped = append(adds, more...), append(skipped, left...)
+	adds, skipped, err := p.allAdditions(ctx, specs, opt)
+	if err != nil {
+		return nil, err
 	}
 	if err := distinctKeys(adds); err != nil {
 		return nil, err

@@ -3,17 +3,47 @@ package project
 import (
 	"context"
 	"path"
+	"slices"
 
 	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/par"
 	"github.com/skillpm/skillpm/skill"
 )
 
-// additions turns one argument of add into lines for skills.toml.
-func (p *Project) additions(ctx context.Context, text string, opt AddOptions) ([]addition, []SkippedSkill, error) {
-	s, err := parseSpec(text)
-	if err != nil {
-		return nil, nil, badSpec(text, err)
+// allAdditions turns the arguments of add into lines for skills.toml, repositories
+// in parallel, in the order of the arguments.
+func (p *Project) allAdditions(ctx context.Context, texts []string, opt AddOptions) ([]addition, []SkippedSkill, error) {
+	specs := make([]spec, len(texts))
+	asks := false
+	for i, text := range texts {
+		var err error
+		if specs[i], err = parseSpec(text); err != nil {
+			return nil, nil, badSpec(text, err)
+		}
+		if src, _, ok := p.fromRegistries(skill.Key(specs[i].name)); ok {
+			p.consent[src.Repository()] = true
+		}
+		if src := specs[i].source; src.Kind() == skill.SourceGit || src.Kind() == skill.SourceIndex {
+			p.argHosts[src.Host()] = true
+			p.consent[src.Repository()] = true
+			asks = asks || !src.HasSubpath()
+		}
 	}
+	jobs := p.opt.Jobs
+	if asks && opt.Choose != nil {
+		jobs = 1 // one question at a time
+	}
+	adds, skipped := make([][]addition, len(specs)), make([][]SkippedSkill, len(specs))
+	errs := par.Each(ctx, jobs, len(specs), func(ctx context.Context, i int) error {
+		var err error
+		adds[i], skipped[i], err = p.additions(ctx, specs[i], opt)
+		return err
+	})
+	return slices.Concat(adds...), slices.Concat(skipped...), joinFindings(errs)
+}
+
+// additions turns one argument of add into lines for skills.toml.
+func (p *Project) additions(ctx context.Context, s spec, opt AddOptions) ([]addition, []SkippedSkill, error) {
 	if s.name != "" {
 		return p.addName(s, opt)
 	}
@@ -23,8 +53,9 @@ func (p *Project) additions(ctx context.Context, text string, opt AddOptions) ([
 	case skill.SourceIndex:
 		return p.addIndex(ctx, s, opt)
 	}
-	p.argHosts[s.source.Host()] = true
-	p.consent[s.source.Repository()] = true
+	if s.every {
+		opt.All = true
+	}
 	return p.addGit(ctx, s, opt)
 }
 
@@ -51,7 +82,6 @@ func (p *Project) addName(s spec, opt AddOptions) ([]addition, []SkippedSkill, e
 	if req.Range == "" && req.Ref == "" {
 		req.Range = "*"
 	}
-	p.consent[src.Repository()] = true
 	return []addition{{key, req}}, nil, nil
 }
 

@@ -151,8 +151,6 @@ func (p *Project) addIndex(ctx context.Context, s spec, opt AddOptions) ([]addit
 	if s.rng != "" && s.rng != "*" || s.ref != "" {
 		return nil, nil, usage("a discovery index has no versions: `%s`", s.text)
 	}
-	p.argHosts[s.source.Host()] = true
-	p.consent[s.source.Repository()] = true
 	client, err := p.indexClient()
 	if err != nil {
 		return nil, nil, err

@@ -22,6 +22,8 @@ type spec struct {
 	// browser is the text after /tree/ of a browser URL: a ref and a path, to be
 	// told apart by the refs that exist.
 	browser string
+	// every says that the path ended in *: every skill below it.
+	every bool
 }
 
 // parseSpec reads SRC[@VERSION]. The @ is the last one that is neither the user
@@ -44,6 +46,9 @@ func parseSpec(text string) (spec, error) {
 	}
 	src, err := skill.ParseSource(base)
 	if err == nil {
+		if dir, ok := strings.CutSuffix("/"+src.Subpath(), "/*"); ok && src.Kind() == skill.SourceGit {
+			src, s.every = src.WithSubpath(strings.TrimPrefix(dir, "/")), true
+		}
 		s.source = src
 		return s, nil
 	}

@@ -89,7 +89,7 @@ SRC is owner/repo//path, a URL (https, ssh, git, file) with //path,
 user@host:repo//path, ./directory, a discovery index (https://site), the address
 of a folder in a browser, or a name of a configured registry. @VERSION, @RANGE or
 @BRANCH may follow. A repository without a path takes its only skill, or lists
-what it has.`,
+what it has; a path that ends in /* takes every skill below it.`,
 		Example: `  skillpm add anthropics/skills//skills/pdf
   skillpm add obra/superpowers@^3 --skill brainstorming --skill writing-plans
   skillpm add git@example.com:team/skills.git//deploy@main --as team-deploy
