@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"maps"
 	"slices"
 	"time"
@@ -395,7 +396,13 @@ func (p *Project) check(ctx context.Context, t transaction, change *Change, plan
 		if t.old != nil {
 			old = t.old.Get(e.Key)
 		}
-		if err := p.matchesBytes(e, got[i].tree, opt); err != nil {
+		err := p.matchesBytes(e, got[i].tree, opt)
+		if errors.Is(err, fs.ErrNotExist) { // the store threw a damaged copy away
+			if got[i], err = p.obtainOne(ctx, orders[i]); err == nil {
+				err = p.matchesBytes(e, got[i].tree, opt)
+			}
+		}
+		if err != nil {
 			faults = append(faults, diag.All(err)...)
 			continue
 		}

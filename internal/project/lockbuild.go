@@ -2,6 +2,8 @@ package project
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"slices"
 
 	"github.com/skillpm/skillpm/fetch"
@@ -44,6 +46,11 @@ func (p *Project) buildLock(ctx context.Context, r *resolution) (*lockfile.Lock,
 	for n, i := range at {
 		k := r.universe.candidate(chosen[i].Candidate)
 		e, err := p.newEntry(chosen[i], k, got[n])
+		if errors.Is(err, fs.ErrNotExist) { // the store threw a damaged copy away
+			if got[n], err = p.obtainOne(ctx, orders[n]); err == nil {
+				e, err = p.newEntry(chosen[i], k, got[n])
+			}
+		}
 		if err != nil {
 			faults = append(faults, diag.All(err)...)
 			continue

@@ -41,6 +41,12 @@ func (p *Project) obtain(ctx context.Context, list []order) ([]goods, error) {
 	return out, joinFindings(errs)
 }
 
+// obtainOne is obtain of one order.
+func (p *Project) obtainOne(ctx context.Context, o order) (goods, error) {
+	got, err := p.obtain(ctx, []order{o})
+	return got[0], err
+}
+
 // obtainEach is obtain with an error for each order.
 func (p *Project) obtainEach(ctx context.Context, list []order) ([]goods, []error) {
 	out, errs := make([]goods, len(list)), make([]error, len(list))
