@@ -6,6 +6,7 @@ import "github.com/spf13/cobra"
 func commands(app *App) []*cobra.Command {
 	list := []*cobra.Command{
 		newInitCmd(app),
+		newImportCmd(app),
 		newAddCmd(app),
 		newRemoveCmd(app),
 		newInstallCmd(app),

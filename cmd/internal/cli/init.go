@@ -47,6 +47,7 @@ are taken over, as by import.`,
 	}
 	s.add(cmd)
 	f.add(cmd)
+	cmd.Flags().BoolVar(&f.install.opt.NoInstall, "no-install", false, "with --from: change skills.toml and skills.lock only")
 	cmd.Flags().StringArrayVar(&from, "from", nil, "import `FILE`, a directory, or auto: whatever is here")
 	cmd.Flags().StringSliceVar(&in.Agents, "agent", nil, "install for the agent `ID` (claude-code, codex, …) instead of those detected")
 	cmd.Flags().StringSliceVar(&in.Targets, "target", nil, "install into `DIR` too")
