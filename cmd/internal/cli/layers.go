@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -103,13 +104,17 @@ func choiceText(c project.Conflict, choice project.Choice) string {
 	case choice.Rule == agents.Undetermined && len(choice.Loads) > 1:
 		return "loads whichever it reads last: " + loads
 	}
-	var shadowed []string
+	text := "loads " + loads
+	var left []string
 	for _, place := range c.Places {
-		if place != choice.Loads[0] {
-			shadowed = append(shadowed, place)
+		if !slices.Contains(choice.Loads, place) {
+			left = append(left, place)
 		}
 	}
-	return "loads " + loads + "; not seen or shadowed: " + escapeAll(shadowed)
+	if len(left) > 0 {
+		text += "; not seen or shadowed: " + escapeAll(left)
+	}
+	return text
 }
 
 func escapeAll(list []string) string {
