@@ -47,17 +47,13 @@ func TestPagesShowRealCommands(t *testing.T) {
 	for _, page := range pages(t) {
 		for n, l := range readLines(t, page) {
 			for _, shown := range commandLines(l) {
-				if wrong := tree.check(shown); wrong != "" && !slices.ContainsFunc(coming, func(c string) bool { return strings.HasPrefix(shown, c) }) {
+				if wrong := tree.check(shown); wrong != "" {
 					t.Errorf("%s:%d: %s", page, n+1, wrong)
 				}
 			}
 		}
 	}
 }
-
-// coming are command lines that docs/errors.md names before their commands are
-// here; each goes with the commit that brings it.
-var coming = []string{"skillpm import", "skillpm init --from"}
 
 // line is one line of a page; code says that it stands in a block of code.
 type line struct {

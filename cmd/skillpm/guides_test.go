@@ -30,14 +30,10 @@ import (
 // UPDATE_SCRIPTS=1 writes into the pages what came out instead.
 func TestGuides(t *testing.T) {
 	t.Parallel()
-	found, err := filepath.Glob(filepath.Join(repoRoot, "docs", "guide-*.md"))
-	if err != nil || len(found) != 3 {
-		t.Fatalf("%d guides found, %v", len(found), err)
-	}
-	for _, page := range found {
-		t.Run(filepath.Base(page), func(t *testing.T) {
+	for _, page := range []string{"guide-developers.md", "guide-ci.md", "guide-authors.md", "import.md"} {
+		t.Run(page, func(t *testing.T) {
 			t.Parallel()
-			testGuide(t, page)
+			testGuide(t, filepath.Join(repoRoot, "docs", page))
 		})
 	}
 }
