@@ -273,6 +273,10 @@ func TestHostileText(t *testing.T) {
 	if strings.ContainsAny(xml, "\x1b\x00\x7f\u009b") {
 		t.Errorf("control characters in %q", xml)
 	}
+	xml = derive.PromptXML([]derive.PromptEntry{{Name: "a", Description: "x\u202ey\U000e0041\u200dz", Location: "/"}})
+	if !strings.Contains(xml, "\nx&#x202e;y&#xe0041;\u200dz\n") {
+		t.Errorf("hidden characters in %q", xml)
+	}
 	data, err := derive.Clever([]derive.Installed{{Name: hostile, Path: hostile}})
 	if err != nil {
 		t.Fatal(err)
