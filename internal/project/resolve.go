@@ -251,9 +251,20 @@ func (p *Project) lockedEntries(l *lockfile.Lock, u *universe) []resolver.Locked
 			Retracted: e.Retracted != "", RetractedReason: e.Retracted, Cached: p.cache.Has(e.Digest),
 		}
 		u.remember(c, candidate{source: src, tag: e.Source.Tag, ref: e.Source.Ref, want: entryWant(e)})
-		out = append(out, resolver.Locked{Candidate: c, Digest: e.Digest, Edges: lockedEdges(l, e, src, u), Refs: refNames(e)})
+		out = append(out, resolver.Locked{Candidate: c, Digest: e.Digest, Edges: lockedEdges(l, e, src, u), Refs: refNames(e), RegistryChanged: p.registryChanged(skill.Key(e.Key), src)})
 	}
 	return out
+}
+
+// registryChanged reports whether the project requires name without a source and
+// the registries now give it another one than locked.
+func (p *Project) registryChanged(name skill.Key, locked skill.Source) bool {
+	s := p.manifest.Get(string(name))
+	if s == nil || !s.Requirement.Source.IsZero() {
+		return false
+	}
+	now, _, ok := p.fromRegistries(name)
+	return ok && now.Identity() != locked.Identity()
 }
 
 // refNames lists the names under which ref: may have asked for an entry.
