@@ -125,7 +125,7 @@ func (s *session) withoutEdge(step Step, next skill.Key) (string, error) {
 			continue
 		}
 		seen++
-		edges, unreadable, offline, ok := s.requirementsOf(c)
+		edges, unreadable, offline, ok := s.requirementsOf(&c)
 		switch {
 		case !ok:
 			missing = true // ask for the whole batch at once

@@ -23,7 +23,7 @@ func (s *search) addRoot() error {
 			continue
 		}
 		g := s.newGroup(nil, e, s.pkgs[e.Name])
-		s.roots[e.key] = g
+		s.roots = append(s.roots, g)
 		s.link(nil, 0, g)
 		s.reach(g.target, 1)
 	}
@@ -104,9 +104,9 @@ func (s *search) decide(p *pkg) error {
 	only.add(i + 1)
 	s.assign(p, nil, only)
 	p.decided = i
-	for _, d := range p.deps[i] {
-		s.link(p, i, d.group)
-		s.reach(d.target, p.depth+1)
+	for _, g := range p.deps(i) {
+		s.link(p, i, g)
+		s.reach(g.target, p.depth+1)
 	}
 	s.enqueue(p)
 	return nil
@@ -142,32 +142,30 @@ func (s *search) choose(p *pkg) int {
 // compile makes the edges of p's candidate i incompatibilities. It returns false
 // if one of them forbids the candidate now, or if it is no candidate at all.
 func (s *search) compile(p *pkg, i int) (bool, error) {
-	deps, done := p.deps[i]
-	if !done {
-		var err error
-		var ok bool
-		if deps, ok, err = s.compileNew(p, i); err != nil || !ok {
+	if p.compiled == nil {
+		p.compiled = make([]*compiled, len(p.list.cands))
+	}
+	if p.compiled[i] == nil {
+		c, err := s.compileNew(p, i)
+		if c == nil {
 			return false, err
 		}
-		if p.deps == nil {
-			p.deps = map[int][]dep{}
-		}
-		p.deps[i] = deps
+		p.compiled[i] = c
 	}
-	for _, d := range deps {
-		if !d.target.dom.meets(d.group.allows) {
+	for _, g := range p.deps(i) {
+		if !g.target.dom.meets(g.allows) {
 			return false, nil
 		}
 	}
 	return true, nil
 }
 
-func (s *search) compileNew(p *pkg, i int) ([]dep, bool, error) {
-	c := p.list.cands[i]
-	edges, unreadable, offline, loaded := s.requirementsOf(c)
+// compileNew returns nil without an error if the candidate cannot be used.
+func (s *search) compileNew(p *pkg, i int) (*compiled, error) {
+	edges, unreadable, offline, loaded := s.requirementsOf(&p.list.cands[i])
 	switch {
 	case !loaded:
-		return nil, false, errNeed
+		return nil, errNeed
 	case unreadable != "" || offline:
 		k := kindUnreadable
 		if offline {
@@ -176,12 +174,8 @@ func (s *search) compileNew(p *pkg, i int) ([]dep, bool, error) {
 		gone := make(set, len(p.all))
 		gone.add(i + 1)
 		s.take(p, k, gone)
-		return nil, false, nil
+		return nil, nil
 	}
-	if p.edges == nil {
-		p.edges = map[int][]*edge{}
-	}
-	p.edges[i] = edges
 	missing, restart := false, false
 	for _, e := range edges {
 		if !s.constrains(e, p.name) {
@@ -198,25 +192,34 @@ func (s *search) compileNew(p *pkg, i int) ([]dep, bool, error) {
 	}
 	switch {
 	case missing:
-		return nil, false, errNeed
+		return nil, errNeed
 	case restart:
-		return nil, false, errRestart
+		return nil, errRestart
 	}
-	deps := make([]dep, 0, len(edges))
+	c := &compiled{edges: edges, deps: make([]*group, 0, len(edges))}
 	for _, e := range edges {
 		if !s.constrains(e, p.name) {
 			continue
 		}
-		g := p.groups[e.key]
-		if g == nil {
-			g = s.newGroup(p, e, s.pkgs[e.Name])
-			if p.groups == nil {
-				p.groups = map[edgeKey]*group{}
-			}
-			p.groups[e.key] = g
-		}
+		g := s.groupOf(p, e)
 		g.inc.terms[0].in.add(i + 1)
-		deps = append(deps, dep{e, g.target, g})
+		c.deps = append(c.deps, g)
 	}
-	return deps, true, nil
+	return c, nil
+}
+
+// groupOf returns the group that e shares with equal edges of p's candidates.
+func (s *search) groupOf(p *pkg, e *edge) *group {
+	if len(p.list.cands) == 1 {
+		return s.newGroup(p, e, s.pkgs[e.Name]) // nobody to share with
+	}
+	g := p.groups[e.key]
+	if g == nil {
+		g = s.newGroup(p, e, s.pkgs[e.Name])
+		if p.groups == nil {
+			p.groups = map[edgeKey]*group{}
+		}
+		p.groups[e.key] = g
+	}
+	return g
 }

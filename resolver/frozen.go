@@ -46,7 +46,7 @@ func (w *frozenWalk) walk() *answer {
 		name := w.queue[0]
 		w.queue = w.queue[1:]
 		l := w.before[name]
-		edges, _, _, _ := w.requirementsOf(l.Candidate)
+		edges, _, _, _ := w.requirementsOf(&l.Candidate)
 		r.chosen = append(r.chosen, decided{cand: l.Candidate, depth: w.depth[name], edges: edges, kept: true})
 		w.follow(l, edges, w.depth[name]+1)
 	}

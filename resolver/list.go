@@ -33,7 +33,7 @@ func (l *list) size() int { return len(l.cands) + 1 }
 
 // sameCandidate is the identity of candidates within a name: source and
 // version, build metadata aside, or source and commit for a pseudo-version.
-func sameCandidate(a, b Candidate) bool {
+func sameCandidate(a, b *Candidate) bool {
 	if a.Source != b.Source {
 		return false
 	}
@@ -49,7 +49,7 @@ func sameCandidate(a, b Candidate) bool {
 
 // rank orders candidates: stable high to low, pre-release high to low, then the
 // rest of the identity so that no order depends on the caller's.
-func rank(a, b Candidate) int {
+func rank(a, b *Candidate) int {
 	if ap, bp := a.Version.Prerelease() != "", b.Version.Prerelease() != ""; ap != bp {
 		if ap {
 			return 1
@@ -160,13 +160,13 @@ func (b *listBuilder) addPlaceholder(p place, repository string) {
 // order adds the locked candidate and brings all into their order.
 func (b *listBuilder) order() {
 	if b.lock != nil {
-		b.cands = slices.DeleteFunc(slices.Clone(b.cands), func(c Candidate) bool { return sameCandidate(c, b.lock.Candidate) })
+		b.cands = slices.DeleteFunc(slices.Clone(b.cands), func(c Candidate) bool { return sameCandidate(&c, &b.lock.Candidate) })
 		b.cands = append(b.cands, b.lock.Candidate)
 	}
 	if !inOrder(b.cands) {
 		b.cands = slices.Clone(b.cands)
-		slices.SortFunc(b.cands, rank)
-		b.cands = slices.CompactFunc(b.cands, sameCandidate)
+		slices.SortFunc(b.cands, func(x, y Candidate) int { return rank(&x, &y) })
+		b.cands = slices.CompactFunc(b.cands, func(x, y Candidate) bool { return sameCandidate(&x, &y) })
 	}
 	if len(b.placeholders) > 0 {
 		b.blocked = append(make([]string, len(b.cands)), b.repositories...)
@@ -178,7 +178,7 @@ func (b *listBuilder) order() {
 func (b *listBuilder) index() {
 	for i := range b.cands {
 		c := &b.cands[i]
-		if b.lock != nil && b.list.locked < 0 && sameCandidate(*c, b.lock.Candidate) {
+		if b.lock != nil && b.list.locked < 0 && sameCandidate(c, &b.lock.Candidate) {
 			b.list.locked = i
 		}
 		if c.Local && b.local < 0 {
@@ -189,7 +189,7 @@ func (b *listBuilder) index() {
 		b.at = make(map[place]int, len(b.refs))
 	}
 	for _, r := range b.refs {
-		b.at[r.place] = slices.IndexFunc(b.cands, func(c Candidate) bool { return sameCandidate(c, r.c) })
+		b.at[r.place] = slices.IndexFunc(b.cands, func(c Candidate) bool { return sameCandidate(&c, &r.c) })
 	}
 }
 
@@ -223,7 +223,7 @@ func (s *session) markUnusable(l *list) {
 // inOrder says whether the candidates are sorted by rank and all different.
 func inOrder(cands []Candidate) bool {
 	for i := 1; i < len(cands); i++ {
-		if rank(cands[i-1], cands[i]) > 0 || sameCandidate(cands[i-1], cands[i]) {
+		if a, b := &cands[i-1], &cands[i]; rank(a, b) > 0 || sameCandidate(a, b) {
 			return false
 		}
 	}

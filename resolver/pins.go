@@ -33,9 +33,9 @@ func (s *search) checkPins(p *pkg, i int) (bool, error) {
 			return false, err
 		}
 	}
-	for _, d := range p.deps[i] {
-		if d.target.decided >= 0 {
-			if err := check(p, d.group, d.target.decided); err != nil {
+	for _, g := range p.deps(i) {
+		if g.target.decided >= 0 {
+			if err := check(p, g, g.target.decided); err != nil {
 				return false, err
 			}
 		}

@@ -41,7 +41,7 @@ func (s *session) prefetch() {
 		if follow < 0 {
 			continue
 		}
-		c := l.cands[follow]
+		c := &l.cands[follow]
 		s.batchStart = len(s.need.Requirements)
 		edges, unreadable, offline, loaded := s.requirementsOf(c)
 		if !loaded {
@@ -105,7 +105,7 @@ func (s *session) prefetchOlder(l *list, in set, from int) {
 		if b-1 == from || l.unusable(b-1) || l.needsConsent(b-1) {
 			continue
 		}
-		if s.requirementsOf(l.cands[b-1]); len(s.need.Requirements)-s.batchStart >= batch {
+		if s.requirementsOf(&l.cands[b-1]); len(s.need.Requirements)-s.batchStart >= batch {
 			return
 		}
 	}

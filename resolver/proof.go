@@ -75,8 +75,7 @@ func refuted(of *search, facts []*incompat, effort *int) *incompat {
 	s := &search{session: of.session, factsOnly: true}
 	names := map[*pkg]*pkg{}
 	for _, p := range of.order {
-		q := &pkg{name: p.name, list: p.list, all: p.all, dom: p.all, decided: -1, groups: p.groups}
-		names[p] = q
+		names[p] = &pkg{name: p.name, list: p.list, all: p.all, dom: p.all, decided: -1, last: -1}
 	}
 	for _, f := range facts {
 		for _, t := range f.terms {

@@ -4,7 +4,6 @@ import (
 	"container/heap"
 	"errors"
 	"slices"
-	"sort"
 
 	"github.com/skillpm/skillpm/skill"
 )
@@ -32,21 +31,27 @@ type pkg struct {
 	all  set // the whole domain
 	dom  set // what is left of it
 	incs []*incompat
-	hist []int // positions in the trail, ascending
+	last int // position in the trail of its latest step, -1 for none
 	// depth is the distance from the root over decided skills, 0 if not reached.
-	depth   int
-	decided int // index of the decided candidate, -1
-	deps    map[int][]dep
-	edges   map[int][]*edge // all edges of compiled candidates
-	groups  map[edgeKey]*group
-	into    []link // edges of decided skills to here, in the order of deciding
+	depth    int
+	decided  int         // index of the decided candidate, -1
+	compiled []*compiled // by candidate, nil where none was about to be decided
+	groups   map[edgeKey]*group
+	into     []link // edges of decided skills to here, in the order of deciding
 }
 
-// dep is an edge of a candidate, compiled.
-type dep struct {
-	edge   *edge
-	target *pkg
-	group  *group
+// compiled is what a candidate requires.
+type compiled struct {
+	edges []*edge  // all, also those that constrain nothing
+	deps  []*group // those that constrain
+}
+
+// deps returns what candidate i requires, as far as it was looked at.
+func (p *pkg) deps(i int) []*group {
+	if i >= len(p.compiled) || p.compiled[i] == nil {
+		return nil
+	}
+	return p.compiled[i].deps
 }
 
 // group are the incompatibilities of equal edges of one name's candidates.
@@ -70,6 +75,7 @@ type step struct {
 	pkg   *pkg
 	cause *incompat
 	level int
+	prev  int // position of the step before on the same name, -1 for none
 	dom   set
 }
 
@@ -87,9 +93,10 @@ type search struct {
 	marks   []mark // one a level
 	links   []*pkg
 	reached []*pkg
-	queue   []*pkg
+	queue   []*pkg // names whose domain or facts changed
+	head    int    // of queue: those before it are done
 	heap    frontier
-	roots   map[edgeKey]*group
+	roots   []*group
 	failure *incompat // the empty incompatibility, if the search failed
 	pinMiss bool      // some digest pin took a candidate away
 	// factsOnly is set while a proof is shortened: nothing is asked or reached.
@@ -121,7 +128,12 @@ func (f *frontier) Pop() any {
 }
 
 func (s *session) newSearch(cfg config) *search {
-	return &search{session: s, cfg: cfg, pkgs: make(map[skill.Key]*pkg, len(s.places)), roots: make(map[edgeKey]*group, len(s.root))}
+	n := len(s.places) // names known so far, mostly all
+	return &search{
+		session: s, cfg: cfg, pkgs: make(map[skill.Key]*pkg, n), order: make([]*pkg, 0, n), roots: make([]*group, 0, len(s.root)),
+		trail: make([]step, 0, 2*n), marks: make([]mark, 0, n), links: make([]*pkg, 0, 2*n), reached: make([]*pkg, 0, n),
+		queue: make([]*pkg, 0, 2*n), heap: make(frontier, 0, n),
+	}
 }
 
 // run searches until every reached name is decided (nil), or returns errNeed,
@@ -189,8 +201,7 @@ func (s *search) packageOf(name skill.Key) *pkg {
 	} else if l = s.listOf(name); l == nil {
 		return nil
 	}
-	p := &pkg{name: name, list: l, decided: -1, all: full(l.size())}
-	p.dom = p.all
+	p := newPkg(name, l)
 	s.pkgs[name] = p
 	s.order = append(s.order, p)
 	s.take(p, kindRetracted, l.retracted)
@@ -199,11 +210,24 @@ func (s *search) packageOf(name skill.Key) *pkg {
 	if c, ok := s.cfg.force[name]; ok {
 		other := p.all.clone()
 		other[0] &^= 1
-		if i := slices.IndexFunc(l.cands, func(d Candidate) bool { return sameCandidate(c, d) }); i >= 0 {
+		if i := slices.IndexFunc(l.cands, func(d Candidate) bool { return sameCandidate(&c, &d) }); i >= 0 {
 			other[(i+1)>>6] &^= 1 << ((i + 1) & 63)
 		}
 		s.take(p, kindForced, other)
 	}
+	return p
+}
+
+// newPkg makes the pkg of name in one piece with room for what most names need.
+func newPkg(name skill.Key, l *list) *pkg {
+	block := new(struct {
+		pkg  pkg
+		incs [8]*incompat
+		into [4]link
+	})
+	p := &block.pkg
+	*p = pkg{name: name, list: l, decided: -1, last: -1, all: full(l.size()), incs: block.incs[:0], into: block.into[:0]}
+	p.dom = p.all
 	return p
 }
 
@@ -229,9 +253,9 @@ func (s *search) enqueue(p *pkg) { s.queue = append(s.queue, p) }
 // propagate draws all conclusions and returns the incompatibility that is
 // violated, or nil.
 func (s *search) propagate() *incompat {
-	for len(s.queue) > 0 {
-		p := s.queue[0]
-		s.queue = s.queue[1:]
+	for s.head < len(s.queue) {
+		p := s.queue[s.head]
+		s.head++
 		for i := len(p.incs) - 1; i >= 0; i-- {
 			if c := p.incs[i]; s.examine(c) {
 				// What is still queued stays so: a fact without condition must be
@@ -241,7 +265,7 @@ func (s *search) propagate() *incompat {
 			}
 		}
 	}
-	s.queue = s.queue[:0]
+	s.queue, s.head = s.queue[:0], 0
 	return nil
 }
 
@@ -284,9 +308,9 @@ func (s *search) store(a, b set) set {
 }
 
 func (s *search) assign(p *pkg, cause *incompat, dom set) {
-	p.hist = append(p.hist, len(s.trail))
+	s.trail = append(s.trail, step{p, cause, len(s.marks), p.last, dom})
+	p.last = len(s.trail) - 1
 	p.dom = dom
-	s.trail = append(s.trail, step{p, cause, len(s.marks), dom})
 }
 
 // satisfier returns the position of the first step after which t holds, or -1 if
@@ -295,8 +319,11 @@ func (s *search) satisfier(t term) int {
 	if t.pkg.all.within(t.in) {
 		return -1
 	}
-	h := t.pkg.hist
-	return h[sort.Search(len(h), func(i int) bool { return s.trail[h[i]].dom.within(t.in) })]
+	at := t.pkg.last
+	for prev := s.trail[at].prev; prev >= 0 && s.trail[prev].dom.within(t.in); prev = s.trail[at].prev {
+		at = prev
+	}
+	return at
 }
 
 // learn resolves conflict with the causes of its latest steps until it says
@@ -346,10 +373,9 @@ func (s *search) backTo(level int) {
 	for i := len(s.trail) - 1; i >= m.trail; i-- {
 		e := &s.trail[i]
 		p := e.pkg
-		p.hist = p.hist[:len(p.hist)-1]
-		p.dom = p.all
-		if n := len(p.hist); n > 0 {
-			p.dom = s.trail[p.hist[n-1]].dom
+		p.last, p.dom = e.prev, p.all
+		if e.prev >= 0 {
+			p.dom = s.trail[e.prev].dom
 		}
 		if e.cause == nil && !s.factsOnly {
 			p.decided = -1

@@ -35,7 +35,7 @@ func (p *prover) fact(c *incompat) string {
 		return p.gone(c, "not at hand offline", func(Candidate) string { return "" })
 	case kindUnreadable:
 		return p.gone(c, "unreadable", func(x Candidate) string {
-			_, why, _, _ := p.requirementsOf(x)
+			_, why, _, _ := p.requirementsOf(&x)
 			return why
 		})
 	}

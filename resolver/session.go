@@ -72,11 +72,10 @@ func newSession(stopped func() error, in Input, u Universe) *session {
 			s.locked[l.Name] = l
 		}
 	}
-	for _, e := range in.Root {
-		ee := s.effective(e)
-		s.root = append(s.root, ee)
-		s.rootEdge[e.Name] = ee
-		s.nameExactly(e.Name, ee.Range, ee.Ref)
+	s.root = s.effective(in.Root)
+	for _, e := range s.root {
+		s.rootEdge[e.Name] = e
+		s.nameExactly(e.Name, e.Range, e.Ref)
 	}
 	slices.SortStableFunc(s.root, compareEdges)
 	s.addKnownPlaces()
@@ -110,7 +109,7 @@ func (s *session) addKnownPlaces() {
 		if s.locked[l.Name] == nil {
 			continue
 		}
-		edges, _, _, _ := s.requirementsOf(l.Candidate)
+		edges, _, _, _ := s.requirementsOf(&l.Candidate)
 		for _, e := range edges {
 			if s.constrains(e, l.Name) {
 				s.addPlaces(e)
@@ -165,8 +164,19 @@ func faultText(e *edge) string {
 	return e.Fault.Message
 }
 
-// effective applies the override on e's name, if there is one (S9).
-func (s *session) effective(e Edge) *edge {
+// effective returns the edges with overrides applied (S9).
+func (s *session) effective(list []Edge) []*edge {
+	block := make([]edge, len(list))
+	edges := make([]*edge, len(list))
+	for i := range list {
+		block[i] = s.overridden(list[i])
+		edges[i] = &block[i]
+	}
+	return edges
+}
+
+// overridden applies the override on e's name, if there is one.
+func (s *session) overridden(e Edge) edge {
 	o, ok := s.overrides[e.Name]
 	if ok {
 		e.Range, e.Ref, e.Exact, e.Digest, e.Delegate, e.OrRoot = o.Range, o.Ref, "", o.Digest, "", false
@@ -177,7 +187,6 @@ func (s *session) effective(e Edge) *edge {
 			e.Fault = nil
 		}
 	}
-	ee := &edge{Edge: e, overridden: ok}
 	sources := ""
 	if len(e.Sources) == 1 {
 		sources = e.Sources[0]
@@ -190,8 +199,7 @@ func (s *session) effective(e Edge) *edge {
 			flags |= 1 << i
 		}
 	}
-	ee.key = edgeKey{e.Name, e.Range, e.Ref, e.Exact, sources, string(e.Digest), flags}
-	return ee
+	return edge{Edge: e, overridden: ok, key: edgeKey{e.Name, e.Range, e.Ref, e.Exact, sources, string(e.Digest), flags}}
 }
 
 // constrains says whether e takes part in the search. An edge to oneself or to
@@ -249,20 +257,20 @@ func (s *session) listOf(name skill.Key) *list {
 
 // requirementsOf returns c's edges with overrides applied. ok is false if they
 // are not loaded; unreadable is why c is no candidate.
-func (s *session) requirementsOf(c Candidate) (edges []*edge, unreadable string, offline, ok bool) {
+func (s *session) requirementsOf(c *Candidate) (edges []*edge, unreadable string, offline, ok bool) {
 	var list []Edge
 	l := s.locked[c.Name]
-	own := l != nil && sameCandidate(l.Candidate, c)
+	own := l != nil && sameCandidate(&l.Candidate, c)
 	if own {
 		if edges, ok := s.lockEdges[c.Name]; ok {
 			return edges, "", false, true
 		}
 		list = l.Edges
 	} else {
-		r := s.u.Requirements(c)
+		r := s.u.Requirements(*c)
 		switch {
 		case r.State == NotLoaded:
-			s.need.Requirements = append(s.need.Requirements, Wanted{Name: c.Name, Source: c.Source, Candidate: c})
+			s.need.Requirements = append(s.need.Requirements, Wanted{Name: c.Name, Source: c.Source, Candidate: *c})
 			return nil, "", false, false
 		case r.State != Loaded:
 			return nil, "", true, true
@@ -271,10 +279,7 @@ func (s *session) requirementsOf(c Candidate) (edges []*edge, unreadable string,
 		}
 		list = r.Edges
 	}
-	edges = make([]*edge, len(list))
-	for i, e := range list {
-		edges[i] = s.effective(e)
-	}
+	edges = s.effective(list)
 	if len(edges) > 1 {
 		slices.SortStableFunc(edges, compareEdges)
 	}
@@ -286,7 +291,7 @@ func (s *session) requirementsOf(c Candidate) (edges []*edge, unreadable string,
 
 // digestOf returns c's content digest; state is NotLoaded after noting it.
 func (s *session) digestOf(c Candidate) (skill.Digest, State) {
-	if l := s.locked[c.Name]; l != nil && l.Digest != "" && sameCandidate(l.Candidate, c) {
+	if l := s.locked[c.Name]; l != nil && l.Digest != "" && sameCandidate(&l.Candidate, &c) {
 		return l.Digest, Loaded
 	}
 	d, state := s.u.Digest(c)

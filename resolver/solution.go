@@ -20,7 +20,7 @@ func (s *session) solution(r *answer) *Solution {
 		switch {
 		case old == nil && !d.cand.Local:
 			sol.Added = append(sol.Added, d.cand.Name)
-		case old != nil && !sameCandidate(old.Candidate, d.cand):
+		case old != nil && !sameCandidate(&old.Candidate, &d.cand):
 			sol.Moves = append(sol.Moves, Move{
 				Name: d.cand.Name, From: old.Candidate, To: d.cand,
 				Downgrade: d.cand.Version.Compare(old.Version) < 0 && !d.cand.Version.IsZero(),
@@ -112,7 +112,7 @@ func (s *search) newerUnseen(c Candidate) bool {
 	}
 	allowed := s.common(p)
 	for i := range p.list.cands {
-		if sameCandidate(p.list.cands[i], c) {
+		if sameCandidate(&p.list.cands[i], &c) {
 			return false
 		}
 		if p.list.offline != nil && p.list.offline.has(i+1) && allowed.has(i+1) {
@@ -172,9 +172,9 @@ func (s *search) passedOver(p *pkg) (Behind, bool) {
 	if newest < 0 || chosen.Version.Prerelease() == "" && b.Newest.Prerelease() != "" {
 		return b, false
 	}
-	for _, d := range p.deps[newest] {
-		if d.target.decided >= 0 && !d.group.allows.has(d.target.decided+1) {
-			b.Because = append(b.Because, d.target.name)
+	for _, g := range p.deps(newest) {
+		if g.target.decided >= 0 && !g.allows.has(g.target.decided+1) {
+			b.Because = append(b.Because, g.target.name)
 		}
 	}
 	return b, true

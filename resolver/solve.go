@@ -139,7 +139,8 @@ func (d *decided) plainEdges() []Edge {
 }
 
 func (s *search) answer() *answer {
-	r := &answer{index: map[skill.Key]int{}, from: s}
+	n := len(s.marks) // a level a decision
+	r := &answer{chosen: make([]decided, 0, n), index: make(map[skill.Key]int, n), from: s}
 	for i := range s.trail {
 		if s.trail[i].cause != nil {
 			continue
@@ -147,7 +148,7 @@ func (s *search) answer() *answer {
 		p := s.trail[i].pkg
 		r.index[p.name] = len(r.chosen)
 		r.chosen = append(r.chosen, decided{
-			cand: p.list.cands[p.decided], depth: p.depth, edges: p.edges[p.decided], kept: p.decided == p.list.locked,
+			cand: p.list.cands[p.decided], depth: p.depth, edges: p.compiled[p.decided].edges, kept: p.decided == p.list.locked,
 		})
 	}
 	return r
@@ -156,7 +157,7 @@ func (s *search) answer() *answer {
 // same says whether both chose the same candidates.
 func (r *answer) same(o *answer) bool {
 	return o != nil && slices.EqualFunc(r.chosen, o.chosen, func(a, b decided) bool {
-		return a.cand.Name == b.cand.Name && sameCandidate(a.cand, b.cand)
+		return a.cand.Name == b.cand.Name && sameCandidate(&a.cand, &b.cand)
 	})
 }
 
@@ -293,7 +294,7 @@ func (s *session) newest(name skill.Key) (c Candidate, ok bool, err error) {
 		if l.needsConsent(b - 1) {
 			return Candidate{}, false, nil
 		}
-		_, unreadable, offline, loaded := s.requirementsOf(c)
+		_, unreadable, offline, loaded := s.requirementsOf(&c)
 		if !loaded {
 			return Candidate{}, false, errNeed
 		}

@@ -29,7 +29,6 @@ func (p *prover) pathToCandidate(name skill.Key, cand int) Path {
 		from int
 		edge *edge
 	}
-	original := p.search
 	var queue []node
 	seen := map[*pkg]bool{}
 	visit := func(from int, g *group) {
@@ -44,22 +43,20 @@ func (p *prover) pathToCandidate(name skill.Key, cand int) Path {
 			return
 		}
 		for b := g.allows.first(1); b > 0; b = g.allows.first(b + 1) {
-			if len(at.deps[b-1]) > 0 {
+			if len(at.deps(b-1)) > 0 {
 				seen[at] = true
 				queue = append(queue, node{at, b - 1, from, g.edge})
 			}
 		}
 	}
-	for _, e := range original.root {
-		if g := original.roots[e.key]; g != nil {
-			visit(-1, g)
-		}
+	for _, g := range p.roots {
+		visit(-1, g)
 	}
 	for i := 0; i < len(queue); i++ {
 		n := queue[i]
 		if n.pkg.name != name {
-			for _, d := range n.pkg.deps[n.cand] {
-				visit(i, d.group)
+			for _, g := range n.pkg.deps(n.cand) {
+				visit(i, g)
 			}
 			continue
 		}
