@@ -203,7 +203,7 @@ func newTrustStatusCmd(app *App) *cobra.Command {
 				r := trustStatus{Files: []trustFile{}}
 				files := []string{""}
 				for _, p := range set.Policies() {
-					if p.Scope == signing.ScopeProject && len(p.Rules)+len(p.Sources) == 0 {
+					if p.Scope == signing.ScopeProject && len(p.Rules)+len(p.Sources) == 0 && p.TrustedRoot == "" {
 						continue
 					}
 					r.Files = append(r.Files, trustFile{app.display(p.File), p.Scope.String(), len(p.Rules)})
