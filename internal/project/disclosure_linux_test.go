@@ -3,10 +3,15 @@ package project_test
 import (
 	"bytes"
 	"encoding/binary"
+	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/project"
 )
 
 // watch reports, once it is called, which files of the directories were opened
@@ -73,5 +78,39 @@ func TestWatchSeesACard(t *testing.T) {
 	must(open(t, opt).Card(t.Context(), "skill-0001"))(t)
 	if len(opened()) == 0 {
 		t.Error("a card was made and no file opened")
+	}
+}
+
+// A pipe in the place of a SKILL.md would make whoever opens it wait for ever.
+func TestNothingWaitsForAPipe(t *testing.T) {
+	opt := installed(t, 4)
+	for _, name := range []string{"skill-0001", "skill-0003"} {
+		file := filepath.Join(opt.Dir, ".agents", "skills", name, "SKILL.md")
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Mkfifo(file, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pipe := filepath.Join(opt.Dir, ".agents", "skills", "loose", "SKILL.md")
+	if err := os.MkdirAll(filepath.Dir(pipe), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mkfifo(pipe, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"project found skill-0000", "project refused skill-0001 skill_file_not_regular", "project found skill-0002",
+		"project refused skill-0003 skill_file_not_regular", "project refused loose skill_file_not_regular",
+	}
+	if diff := cmp.Diff(want, seen(t, opt, project.LayersOptions{})); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := open(t, opt).Card(t.Context(), "skill-0001"); diag.CodeOf(err) != diag.PathUnsafe {
+		t.Errorf("a card of a pipe: %v", err)
+	}
+	if _, err := open(t, opt).Prompt(nil); err != nil {
+		t.Error(err)
 	}
 }

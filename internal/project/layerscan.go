@@ -148,6 +148,7 @@ func (p *Project) scanSkill(d *LayerDir, e fs.DirEntry, locked *lockfile.Entry) 
 		Name: e.Name(), dir: e.Name(), Path: d.Path + "/" + e.Name(), State: StateFound,
 		real: filepath.Join(d.real, e.Name()), link: e.Type()&fs.ModeSymlink != 0, prompt: true, Locked: locked != nil,
 	}
+	s.direct = !s.link && d.real == d.abs
 	if s.link {
 		real, err := filepath.EvalSymlinks(dir)
 		if err != nil {

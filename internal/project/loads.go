@@ -12,7 +12,7 @@ import (
 func (r *LayersResult) markSame() {
 	first := map[string]string{}
 	each(r.Layers, func(s *LayerSkill) {
-		if s.State == StateFound && !s.link {
+		if _, ok := first[s.real]; s.State == StateFound && s.direct && !ok {
 			first[s.real] = s.Path
 		}
 	})
