@@ -49,7 +49,7 @@ type LayerSkill struct {
 
 	real    string // with links followed
 	link    bool
-	direct  bool // no link leads here
+	direct  bool   // no link leads here
 	dir     string // the directory's own name
 	tokens  int
 	prompt  bool
