@@ -290,6 +290,11 @@ func (p *Project) commit(ctx context.Context, t transaction, want install.Desire
 	return nil
 }
 
+// ErrOvertaken is the cause of a refusal to overwrite what was read before the
+// project's lock was held: another run wrote it, or beginning this one finished
+// what a killed run had left. Opened anew, the project can do the same work.
+var ErrOvertaken = errors.New("what was read is no longer what is there")
+
 // unchangedSince refuses to overwrite manifest or lock that another run changed
 // while this one was working.
 func (p *Project) unchangedSince() error {
@@ -303,7 +308,7 @@ func (p *Project) unchangedSince() error {
 		}
 		if err != nil || !slices.Equal(now, f.data) {
 			return diag.New(diag.ProjectLocked, "%s was changed by another run meanwhile", p.display(f.path)).
-				WithHint("nothing was written; run the command again")
+				WithCause(ErrOvertaken).WithHint("nothing was written; run the command again")
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -102,6 +103,22 @@ func (app *App) with(open opener, s scope, change func(*project.Options) error, 
 			return nil, err
 		}
 	}
+	result, err := opened(open, opt, f)
+	for range overtakenRetries {
+		if !errors.Is(err, project.ErrOvertaken) {
+			break
+		}
+		app.diagnostics = nil
+		result, err = opened(open, opt, f)
+	}
+	return result, err
+}
+
+// overtakenRetries is how often a run begins anew because another one wrote the
+// project's files first; a few runs at once all get their turn.
+const overtakenRetries = 5
+
+func opened(open opener, opt project.Options, f func(*project.Project) (Result, error)) (Result, error) {
 	p, err := open(opt)
 	if err != nil {
 		return nil, err
