@@ -42,6 +42,7 @@ type repository struct {
 	source skill.Source // spelling to fetch with
 	mu     sync.Mutex
 	refs   *fetch.Refs
+	failed error // why the listing failed, for the rest of the run
 	snaps  map[fetch.ID]fetch.Snapshot
 	all    []fetch.Snapshot
 }
@@ -135,8 +136,8 @@ func (r *repositories) listing(ctx context.Context, src skill.Source) (*fetch.Re
 	repo := r.get(src)
 	repo.mu.Lock()
 	defer repo.mu.Unlock()
-	if repo.refs != nil {
-		return repo.refs, nil
+	if repo.refs != nil || repo.failed != nil {
+		return repo.refs, repo.failed
 	}
 	if r.p.opt.Offline {
 		if refs, ok := r.cachedListing(src); ok {
@@ -157,6 +158,9 @@ func (r *repositories) listing(ctx context.Context, src skill.Source) (*fetch.Re
 		if refs, ok := r.p.mirrorListing(ctx, src); ok {
 			repo.refs = refs
 			return refs, nil
+		}
+		if ctx.Err() == nil { // retried already: the next skill of it would wait as long again
+			repo.failed = err
 		}
 		return nil, err
 	}
