@@ -30,6 +30,8 @@ func commands(app *App) []*cobra.Command {
 		newTagCmd(app),
 		newCacheCmd(app),
 		newMirrorCmd(app),
+		newSearchCmd(app),
+		newSBOMCmd(app),
 		newVersionCmd(app),
 	}
 	return append(list, runtimeCommands(app)...)

@@ -35,6 +35,7 @@ func newRoot(app *App) *cobra.Command {
 		return usageError("%s", firstLower(err.Error())).WithHint("`%s --help` lists its flags", cmd.CommandPath())
 	})
 	root.AddCommand(commands(app)...)
+	addCompletion(app, root)
 	root.SetHelpCommand(newHelpCmd(app, root))
 	return root
 }

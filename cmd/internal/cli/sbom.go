@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/skillpm/skillpm/internal/project"
+)
+
+func newSBOMCmd(app *App) *cobra.Command {
+	var s scope
+	format := "cyclonedx"
+	cmd := &cobra.Command{
+		Use: "sbom", Short: "Print a bill of materials of the lock", Args: cobra.NoArgs,
+		Long: `Print a bill of materials of the lock as CycloneDX 1.6 in JSON: a component for
+each skill with its version, digest, license, repository, commit and signer, and
+the graph of what requires what. There is no time in it, and the serial number
+comes from the lock, so the document is the same each time. A license is told
+where the skill's files are at hand. The document is printed as it is, with --json
+too.`,
+		Example: "  skillpm sbom > skills.cdx.json",
+	}
+	s.add(cmd)
+	cmd.Flags().StringVar(&format, "format", format, "the `FORMAT`: cyclonedx")
+	return app.command(cmd, "sbom", func(ctx context.Context, _ []string) (Result, error) {
+		return app.with(project.Open, s, nil, func(p *project.Project) (Result, error) {
+			data, err := p.SBOM(ctx, format)
+			if err != nil {
+				return nil, err
+			}
+			return Raw{data}, nil
+		})
+	})
+}
