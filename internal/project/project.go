@@ -377,7 +377,7 @@ func (p *Project) layout() install.Layout {
 }
 
 func (p *Project) installOptions() install.Options {
-	return install.Options{Store: p.cache, Announce: p.opt.Announce, Note: p.opt.Report}
+	return install.Options{Store: p.cache, Announce: p.opt.Announce, Note: p.opt.Report, Limits: p.config.Install.Limits()}
 }
 
 // Manifest returns the parsed skills.toml.
