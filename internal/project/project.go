@@ -220,6 +220,16 @@ func (p *Project) globalDir() string { return filepath.Join(p.opt.ConfigDir, "gl
 
 // load reads manifest, user configuration, trust files and lock.
 func (p *Project) load() error {
+	lock := make(chan error, 1)
+	go func() { lock <- p.loadLock() }() // both are long where there are 2,000 skills
+	err := p.loadManifest()
+	if lockErr := <-lock; err == nil {
+		err = lockErr
+	}
+	return err
+}
+
+func (p *Project) loadManifest() error {
 	data, err := readBounded(p.manifestPath())
 	if err != nil {
 		return err
@@ -232,10 +242,7 @@ func (p *Project) load() error {
 		return err
 	}
 	p.manifest, p.written, p.manifestData = m, m, data
-	if err := p.loadConfig(); err != nil {
-		return err
-	}
-	return p.loadLock()
+	return p.loadConfig()
 }
 
 func (p *Project) loadEmpty() error {
