@@ -85,16 +85,13 @@ var importers = []struct {
 // testPackages are made for tests; they may use whatever serves tests best.
 var testPackages = []string{"internal/testkit/...", "fetch/fetchtest"}
 
-// pins is the package that keeps modules in go.mod until what uses them lands.
-const pins = "internal/deps"
-
 // graph maps each package's directory to what its files, tests left out,
 // import: directories of this repository and import paths of others.
 func graph(t *testing.T) map[string][]string {
 	t.Helper()
 	edges := map[string]map[string]bool{}
 	for _, f := range sourceFiles(t) {
-		if f.test || f.dir() == pins {
+		if f.test {
 			continue
 		}
 		if edges[f.dir()] == nil {
@@ -205,9 +202,6 @@ func TestArrowsImporters(t *testing.T) {
 // The only-rules name packages; a package that was renamed must not slip out.
 func TestArrowsNameRealPackages(t *testing.T) {
 	g := graph(t)
-	if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(pins))); err != nil {
-		t.Errorf("%s is gone; take the constant pins out of this file", pins)
-	}
 	for _, rule := range only {
 		if _, ok := g[rule.in]; !ok {
 			t.Errorf("a rule is about %s, which is no package", rule.in)

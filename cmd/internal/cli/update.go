@@ -22,7 +22,7 @@ func (r updateResult) Text(s *ui.Streams) {
 			s.Infof("%s: same files, another version\n", diag.Escape(c.Key))
 			continue
 		}
-		s.Infof("%s: %s differ\n", s.Paint(ui.Strong, diag.Escape(c.Key)), plural(len(c.Files), "file"))
+		s.Infof("%s: what differs\n", s.Paint(ui.Strong, diag.Escape(c.Key)))
 		for i, f := range c.Files {
 			if i == maxFiles {
 				s.Infof("    … and %d more; `skillpm diff %s A..B` shows all\n", len(c.Files)-i, c.Key)
