@@ -28,6 +28,7 @@ type Check struct {
 	Code    diag.Code `json:"code,omitempty"`
 	Message string    `json:"message"`
 	File    string    `json:"file,omitempty"`
+	Line    int       `json:"line,omitempty"`
 	Details []string  `json:"details,omitempty"`
 	Hint    string    `json:"hint,omitempty"`
 }
@@ -50,7 +51,7 @@ func (d *doctor) ok(format string, args ...any) {
 }
 
 func (d *doctor) found(e *diag.Error) {
-	c := Check{Check: d.now, State: CheckProblem, Code: e.Code, Message: e.Message, File: e.File, Details: e.Details, Hint: e.Hint}
+	c := Check{Check: d.now, State: CheckProblem, Code: e.Code, Message: e.Message, File: e.File, Line: e.Line, Details: e.Details, Hint: e.Hint}
 	switch e.Severity {
 	case diag.SeverityNote:
 		c.State = CheckNote

@@ -206,7 +206,7 @@ func (p *Project) agentlyFiles(ctx context.Context) ([]exportFile, error) {
 			return nil, p.derivedError(e.Key, err)
 		}
 		for _, f := range four {
-			f.Path = derive.SkillID(e.Key) + "/" + f.Path
+			f.Path = e.Key + "/" + f.Path // the files hold the skill_id
 			files = append(files, exportFile{ExportFile: f, document: true})
 		}
 	}

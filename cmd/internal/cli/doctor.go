@@ -20,7 +20,9 @@ func (r doctorResult) Text(s *ui.Streams) {
 			code = string(c.Code) + ": "
 		}
 		s.Printf("%-7s %-9s %s%s\n", c.State, c.Check, code, diag.Escape(c.Message))
-		if c.File != "" {
+		if c.Line > 0 {
+			s.Printf("        --> %s:%d\n", diag.Escape(c.File), c.Line)
+		} else if c.File != "" {
 			s.Printf("        --> %s\n", diag.Escape(c.File))
 		}
 		for _, line := range c.Details {
