@@ -127,7 +127,7 @@ func (c *command) table() string {
 			b.WriteString(child.table())
 			continue
 		}
-		usage := strings.ReplaceAll(strings.ReplaceAll(child.usage, "|", "\\|"), "[command]", "SHELL")
+		usage := strings.NewReplacer("|", "\\|", "[command]", "SHELL", "[flags]", "SHELL").Replace(child.usage)
 		b.WriteString("| `" + usage + "` | " + child.short + " |\n")
 	}
 	return b.String()
