@@ -11,6 +11,7 @@ import (
 
 	"github.com/skillpm/skillpm/fetch"
 	"github.com/skillpm/skillpm/fetch/git"
+	"github.com/skillpm/skillpm/internal/par"
 	"github.com/skillpm/skillpm/skill"
 )
 
@@ -167,6 +168,25 @@ func (r *repositories) listing(ctx context.Context, src skill.Source) (*fetch.Re
 	repo.refs = refs
 	r.remember(src, refs)
 	return refs, nil
+}
+
+// listAll lists the repositories of entries in parallel, for callers that look at
+// one after the other then. Failures are kept and met there.
+func (p *Project) listAll(ctx context.Context, entries []*lockEntry) {
+	var sources []skill.Source
+	seen := map[string]bool{}
+	for _, e := range entries {
+		src, ok := entrySource(e)
+		if !ok || src.Kind() != skill.SourceGit || seen[src.Repository()] {
+			continue
+		}
+		seen[src.Repository()] = true
+		sources = append(sources, src)
+	}
+	par.Each(ctx, p.opt.Jobs, len(sources), func(ctx context.Context, i int) error {
+		_, err := p.repos.listing(ctx, sources[i])
+		return err
+	})
 }
 
 // cachedRefs is a listing in the index.

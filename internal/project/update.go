@@ -60,7 +60,7 @@ func (p *Project) Update(ctx context.Context, names []string, opt UpdateOptions)
 	if t.manifest == nil && opt.Latest {
 		t.manifest = data
 	}
-	moved, err := p.checkTags(ctx, t.lock, opt)
+	moved, err := p.checkTags(ctx, t.lock, names, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -129,17 +129,23 @@ func (p *Project) latestRanges(ctx context.Context, names []string) ([]byte, err
 
 // checkTags refuses a version whose tag names another commit than it was locked
 // at, and warns of tags that are gone.
-func (p *Project) checkTags(ctx context.Context, l *lockfile.Lock, opt UpdateOptions) ([]string, error) {
+func (p *Project) checkTags(ctx context.Context, l *lockfile.Lock, names []string, opt UpdateOptions) ([]string, error) {
 	if p.lock == nil {
 		return nil, nil
 	}
 	var faults diag.List
 	var moved []string
+	var asked []*lockfile.Entry
 	for _, e := range l.Skills {
 		old := p.lock.Get(e.Key)
-		if old == nil || old.Source.Tag == "" || sourceText(old) != sourceText(e) {
+		if old == nil || old.Source.Tag == "" || sourceText(old) != sourceText(e) || len(names) > 0 && !slices.Contains(names, e.Key) {
 			continue
 		}
+		asked = append(asked, e)
+	}
+	p.listAll(ctx, asked)
+	for _, e := range asked {
+		old := p.lock.Get(e.Key)
 		refs, err := p.repos.listing(ctx, mustSource(e))
 		if err != nil {
 			return nil, err
@@ -231,6 +237,7 @@ func (p *Project) Outdated(ctx context.Context) (*OutdatedResult, error) {
 		return nil, p.noLock()
 	}
 	r := &OutdatedResult{Skills: []Outdated{}}
+	p.listAll(ctx, p.lock.Skills)
 	for _, e := range p.lock.Skills {
 		if e.Source.Type != lockfile.TypeGit {
 			continue
