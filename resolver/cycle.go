@@ -13,6 +13,9 @@ import (
 // cycle refuses skills that require each other (S11): the first circle that a
 // walk from the root meets, requirements and chain members together.
 func (s *session) cycle(r *answer) error {
+	if s.acyclic(r) {
+		return nil
+	}
 	g := s.graphOf(r)
 	path, start := g.firstCycle(s.in.RootName)
 	if path == nil {
@@ -58,6 +61,35 @@ func (s *session) cycle(r *answer) error {
 	}
 	f.Hint = hint
 	return f
+}
+
+// acyclic says whether a walk from the root comes to an end everywhere. It is what
+// most projects need to know, and needs no graph with names and paths.
+func (s *session) acyclic(r *answer) bool {
+	const on, done = 1, 2 // the path; what was left again
+	state := make([]uint8, len(r.chosen))
+	var ends func(edges []*edge) bool
+	ends = func(edges []*edge) bool {
+		for _, e := range edges {
+			if e.Name == s.in.RootName && e.Name != "" {
+				return false
+			}
+			at, ok := r.index[e.Name]
+			if !ok || state[at] == done {
+				continue
+			}
+			if state[at] == on {
+				return false
+			}
+			state[at] = on
+			if !ends(r.chosen[at].edges) {
+				return false
+			}
+			state[at] = done
+		}
+		return true
+	}
+	return ends(s.root)
 }
 
 func cycleLine(path Path, start int) string {

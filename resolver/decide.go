@@ -11,6 +11,9 @@ func (s *search) addRoot() error {
 		if !s.constrains(e, "") {
 			continue
 		}
+		if err := s.pulse(); err != nil {
+			return err
+		}
 		if s.packageOf(e.Name) == nil {
 			missing = true
 		}

@@ -67,15 +67,19 @@ func (w *frozenWalk) walk() *answer {
 // follow checks the edges of parent, nil for the root, and queues what they
 // reach first.
 func (w *frozenWalk) follow(parent *Locked, edges []*edge, depth int) {
-	from, name := "your project", skill.Key("")
+	name := skill.Key("")
 	if parent != nil {
-		from, name = plain(parent.Candidate), parent.Name
+		name = parent.Name
 	}
 	for _, e := range edges {
 		if !w.constrains(e, name) {
 			continue
 		}
 		if why := w.lockFault(e); why != "" {
+			from := "your project"
+			if parent != nil {
+				from = plain(parent.Candidate)
+			}
 			w.blame(e.Name, "%s requires %s%s, but %s", from, e.Name, e.demand(), why)
 		}
 		if w.before[e.Name] != nil && w.depth[e.Name] == 0 {

@@ -16,7 +16,9 @@ type prover struct {
 	facts []*incompat
 	lines []string
 	next  int // last line number given
-	steps int // derivations in the proof, written or not
+	// steps are the derivations in the proof, told those that lines speak of.
+	steps, told int
+	full        bool // no further line fits
 }
 
 // Limits of shortening: each try is a search over the facts alone.
@@ -34,7 +36,7 @@ func newProver(failed *search) *prover {
 		return p
 	}
 	effort := maxConflictsToTry
-	for i := len(p.facts) - 1; i >= 0 && effort > 0; i-- {
+	for i := len(p.facts) - 1; i >= 0 && effort > 0 && p.stopped() == nil; i-- {
 		fewer := slices.Delete(slices.Clone(p.facts), i, i+1)
 		if refuted(failed, fewer, &effort) != nil {
 			p.facts = fewer
@@ -98,7 +100,7 @@ func refuted(of *search, facts []*incompat, effort *int) *incompat {
 			}
 		}
 	}
-	for ; *effort > 0; *effort-- {
+	for ; *effort > 0 && of.stopped() == nil; *effort-- {
 		conflict := s.propagate()
 		if conflict == nil {
 			if !s.decideAny() {
@@ -155,9 +157,8 @@ func (p *prover) write() []string {
 	}
 	p.count(root)
 	p.visit(root, false)
-	if len(p.lines) > maxProofLines {
-		cut := len(p.lines) - maxProofLines
-		p.lines = append(p.lines[:maxProofLines:maxProofLines], fmt.Sprintf("… and %d more lines; the paths below name those at fault.", cut))
+	if p.full {
+		p.lines = append(p.lines, fmt.Sprintf("… and %d more steps; the paths below name those at fault.", p.steps-p.told))
 	}
 	return p.lines
 }
@@ -179,6 +180,9 @@ func (p *prover) count(c *incompat) {
 // visit writes the lines that end in c, causes first. The rules are those of
 // pub's solver: a line combines two things already said or known.
 func (p *prover) visit(c *incompat, number bool) {
+	if p.full {
+		return // a pigeonhole's proof has thousands of lines
+	}
 	number = number || c.uses > 1
 	left, right := c.left, c.right
 	switch {
@@ -251,6 +255,9 @@ func (p *prover) oneDerived(c, known, fact *incompat, number bool) {
 		p.visit(inner, false)
 		a, b := p.both(inner, first, known, fact)
 		p.conclude(c, number, "And because ", a, b)
+		if !p.full {
+			p.told++ // known, within the same line
+		}
 	default:
 		p.visit(known, false)
 		p.conclude(c, number, "And because ", p.factGiven(fact, known), "")
@@ -277,6 +284,10 @@ func (p *prover) collapsible(c *incompat) bool {
 
 func (p *prover) conclude(c *incompat, number bool, opening, first, second string) {
 	line := sentence(opening, first, second, p.conclusion(c))
+	if p.full = p.full || len(p.lines)+len(line) > maxProofLines; p.full {
+		return
+	}
+	p.told++
 	if number {
 		p.next++
 		c.line = p.next

@@ -36,7 +36,6 @@ type session struct {
 	pinMissed  bool    // a digest pin took a candidate away in some search
 
 	conflicts int
-	ticks     int
 	blame     map[skill.Key]int // conflicts per name
 }
 
@@ -78,9 +77,11 @@ func newSession(stopped func() error, in Input, u Universe) *session {
 		s.nameExactly(e.Name, e.Range, e.Ref)
 	}
 	slices.SortStableFunc(s.root, compareEdges)
-	s.addKnownPlaces()
-	for name, l := range s.locked {
-		s.held[name] = s.rootHolds(l)
+	if !in.Frozen { // which searches nothing
+		s.addKnownPlaces()
+		for name, l := range s.locked {
+			s.held[name] = s.rootHolds(l)
+		}
 	}
 	return s
 }

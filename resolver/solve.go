@@ -40,7 +40,11 @@ func Solve(ctx context.Context, in Input, u Universe) (*Solution, error) {
 		}
 	}
 	if !solved {
-		return nil, s.unsolvable()
+		f := s.unsolvable()
+		if err := ctx.Err(); err != nil {
+			return nil, err // the report was cut short
+		}
+		return nil, f
 	}
 	if f := s.refusals(strict); f != nil {
 		return nil, f
