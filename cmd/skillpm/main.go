@@ -10,12 +10,12 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
 
 	"github.com/skillpm/skillpm/cmd/internal/cli"
+	"github.com/skillpm/skillpm/internal/diag"
 )
 
 func main() { os.Exit(run()) }
@@ -27,8 +27,7 @@ func run() int {
 	context.AfterFunc(ctx, stop)
 	app, err := cli.NewApp()
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "error[permission_denied]: the current directory cannot be told: %v\n", err)
-		return 1
+		return cli.Refuse(app, os.Args[1:], diag.New(diag.PermissionDenied, "the current directory cannot be told").WithCause(err))
 	}
 	return cli.Main(ctx, app, os.Args[1:])
 }

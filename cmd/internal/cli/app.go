@@ -15,6 +15,7 @@ import (
 
 	"github.com/skillpm/skillpm/cmd/internal/ui"
 	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/fsx"
 )
 
 // App is what every command needs from outside the program.
@@ -82,6 +83,7 @@ type runFunc func(ctx context.Context, args []string) (Result, error)
 func (app *App) command(cmd *cobra.Command, name string, run runFunc) *cobra.Command {
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.DisableFlagsInUseLine = true
+	cmd.Annotations = map[string]string{canonicalName: name}
 	check := cmd.Args
 	if check == nil {
 		check = cobra.ArbitraryArgs
@@ -102,6 +104,10 @@ func (app *App) command(cmd *cobra.Command, name string, run runFunc) *cobra.Com
 	}
 	return cmd
 }
+
+// canonicalName is the annotation under which a command's name for the JSON
+// schema is found where it could not even start.
+const canonicalName = "skillpm.name"
 
 // finished carries the exit status of a run whose output is written.
 type finished struct{ status int }
@@ -168,6 +174,10 @@ func (app *App) finish(name string, result Result, err error) error {
 			err = nil
 		}
 		app.printDiagnostics(diag.All(err))
+	}
+	if err := app.UI.OutErr(); err != nil && status == 0 { // what was asked for was not delivered
+		app.UI.Finding(diag.All(fsx.Diag(err, "write the result"))[0])
+		status = 1
 	}
 	return &finished{status}
 }
@@ -244,10 +254,15 @@ func firstLower(s string) string {
 // Main runs one command line and returns the exit status.
 func Main(ctx context.Context, app *App, args []string) (status int) {
 	root := newRoot(app)
+	app.closeGroups(root)
 	root.SetArgs(args)
 	root.SetOut(app.UI.Out)
 	root.SetErr(io.Discard)
-	err := diag.Guard(func() error { return root.ExecuteContext(ctx) })
+	var cmd *cobra.Command
+	err := diag.Guard(func() (err error) {
+		cmd, err = root.ExecuteContextC(ctx)
+		return err
+	})
 	if done, ok := errors.AsType[*finished](err); ok {
 		return done.status
 	}
@@ -258,7 +273,11 @@ func Main(ctx context.Context, app *App, args []string) (status int) {
 		err = usageError("%s", firstLower(err.Error())).WithHint("`skillpm help` lists the commands")
 	}
 	app.flags.json = app.flags.json || hasJSONFlag(args)
-	done, _ := errors.AsType[*finished](app.finish("skillpm", nil, err))
+	name := "skillpm"
+	if cmd != nil && cmd.Annotations[canonicalName] != "" {
+		name = cmd.Annotations[canonicalName]
+	}
+	done, _ := errors.AsType[*finished](app.finish(name, nil, err))
 	return done.status
 }
 
@@ -275,11 +294,16 @@ func hasJSONFlag(args []string) bool {
 	return false
 }
 
-// NewApp returns the App of the running process.
+// NewApp returns the App of the running process. The error says that the current
+// directory is not to be had; Refuse then ends the run.
 func NewApp() (*App, error) {
 	wd, err := os.Getwd()
-	if err != nil {
-		return nil, err
-	}
-	return &App{UI: ui.Std(), LookupEnv: os.LookupEnv, WorkDir: wd}, nil
+	return &App{UI: ui.Std(), LookupEnv: os.LookupEnv, WorkDir: wd}, err
+}
+
+// Refuse ends a run that cannot begin, and returns the exit status.
+func Refuse(app *App, args []string, err error) int {
+	app.flags.json = hasJSONFlag(args) || app.envTrue("SKILLPM_JSON")
+	done, _ := errors.AsType[*finished](app.finish("skillpm", nil, err))
+	return done.status
 }

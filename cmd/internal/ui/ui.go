@@ -33,8 +33,9 @@ type Streams struct {
 	// Progress allows a progress line on Err.
 	Progress bool
 
-	mu   sync.Mutex
-	line string // the progress line that stands on the terminal
+	mu     sync.Mutex
+	line   string // the progress line that stands on the terminal
+	outErr error  // the first error of writing to Out
 }
 
 // Std returns the process's own streams.
@@ -86,7 +87,16 @@ func (s *Streams) write(w io.Writer, format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clearLocked()
-	fmt.Fprintf(w, format, args...)
+	if _, err := fmt.Fprintf(w, format, args...); err != nil && w == s.Out && s.outErr == nil {
+		s.outErr = err
+	}
+}
+
+// OutErr returns the first error of writing data to Out.
+func (s *Streams) OutErr() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.outErr
 }
 
 // Finding writes one finding to Err in the form that docs/errors.md describes.
