@@ -17,12 +17,14 @@ import (
 //
 //	status N CMD ARG…     run CMD and demand exit status N
 //	jsonok FILE           FILE is exactly one JSON object
+//	schema output|lock FILE…        FILE is what docs/schema says
+//	envelope STATUS NAME ARG…       run skillpm --json ARG… and check its envelope
 //	certify NAME SUBJECT FROM TO    make a private CA and a certificate of it
 func commands() map[string]func(ts *testscript.TestScript, neg bool, args []string) {
 	cmds := map[string]func(ts *testscript.TestScript, neg bool, args []string){
 		"status":  cmdStatus,
 		"jsonok":  cmdJSON,
-		"certify": cmdCertify,
+		"certify": cmdCertify, "schema": cmdSchema, "envelope": cmdEnvelope,
 	}
 	maps.Copy(cmds, testkit.Commands())
 	maps.Copy(cmds, registrykit.Commands())
