@@ -143,7 +143,7 @@ func Read(fsys fs.FS, name string) (*Document, error) {
 			continue
 		}
 		var only []string
-		if strings.Contains(f.pattern, "*") || f.reader == "vercel-user" {
+		if strings.Contains(f.pattern, "*") || f.reader == "vercel-user" || f.reader == "marketplace" {
 			only = []string{name}
 		}
 		doc, err := read(fsys, f, present(fsys, f.reader, only), true)

@@ -8,21 +8,32 @@ import (
 	"github.com/skillpm/skillpm/skill"
 )
 
-// readMarketplace reads .claude-plugin/marketplace.json: the skills of every
-// plugin it lists. Commands, agents, hooks and servers of a plugin are not
-// skills; they stay behind.
+// readMarketplace reads each marketplace.json there is: the skills of every plugin
+// it lists. Commands, agents, hooks and servers of a plugin are not skills; they
+// stay behind. Several agents take the format, each from a directory of its own,
+// and a repository often holds the same list for some of them.
 func readMarketplace(r *reading) error {
-	f, root, err := r.tree("marketplace.json")
-	if err != nil {
-		return err
+	for _, name := range r.files {
+		data, err := readFile(r.fsys, name)
+		if err != nil {
+			return err
+		}
+		f := &file{name, data}
+		root, err := f.parse()
+		if err != nil {
+			return err
+		}
+		plugins := root.get("plugins")
+		if !plugins.is(shapeList) {
+			continue
+		}
+		r.doc.Files = append(r.doc.Files, name)
+		for _, p := range plugins.items {
+			r.plugin(f, p, root.get("metadata").str("pluginRoot"))
+		}
 	}
-	plugins := root.get("plugins")
-	if !plugins.is(shapeList) {
+	if len(r.doc.Files) == 0 {
 		return errNotOurs
-	}
-	base := root.get("metadata").str("pluginRoot")
-	for _, p := range plugins.items {
-		r.plugin(f, p, base)
 	}
 	return nil
 }
@@ -89,14 +100,12 @@ func (r *reading) pluginDir(root, dir string) (string, bool) {
 // or its plugin.json names, else the directories in its skills.
 func (r *reading) localPlugin(i Item, p *node, dir string) {
 	parts := p.get("skills").strings()
-	if info, err := fs.Stat(r.fsys, path.Join(dir, ".claude-plugin/plugin.json")); err == nil && info.Mode().IsRegular() {
-		more, err := r.pluginManifest(dir)
-		if err != nil {
-			r.skip(i.Place, i.Name, err.Error())
-			return
-		}
-		parts = append(parts, more...)
+	more, err := r.pluginManifest(dir)
+	if err != nil {
+		r.skip(i.Place, i.Name, err.Error())
+		return
 	}
+	parts = append(parts, more...)
 	named := len(parts) > 0
 	if !named {
 		parts = []string{"skills"}
@@ -121,23 +130,32 @@ func (r *reading) localPlugin(i Item, p *node, dir string) {
 	}
 }
 
-// pluginManifest reads a plugin's own plugin.json and returns what it says of
-// skills.
+// manifestPlaces are where a plugin keeps its plugin.json; the first one counts.
+var manifestPlaces = []string{".claude-plugin/plugin.json", "plugin.json", ".github/plugin/plugin.json"}
+
+// pluginManifest reads a plugin's own plugin.json, if it has one, and returns
+// what it says of skills.
 func (r *reading) pluginManifest(dir string) ([]string, error) {
-	name := path.Join(dir, ".claude-plugin/plugin.json")
-	data, err := readFile(r.fsys, name)
-	if err != nil {
-		return nil, err
+	for _, place := range manifestPlaces {
+		name := path.Join(dir, place)
+		if info, err := fs.Stat(r.fsys, name); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		data, err := readFile(r.fsys, name)
+		if err != nil {
+			return nil, err
+		}
+		f := &file{name, data}
+		root, err := f.parse()
+		if err != nil {
+			return nil, err
+		}
+		if deps := root.get("dependencies"); len(deps.list()) > 0 {
+			r.note(f.at(deps), "plugin dependencies are versions of plugins, not of skills; they stay behind")
+		}
+		return root.get("skills").strings(), nil
 	}
-	f := &file{name, data}
-	root, err := f.parse()
-	if err != nil {
-		return nil, err
-	}
-	if deps := root.get("dependencies"); len(deps.list()) > 0 {
-		r.note(f.at(deps), "plugin dependencies are versions of plugins, not of skills; they stay behind")
-	}
-	return root.get("skills").strings(), nil
+	return nil, nil
 }
 
 // skillDirs returns dir if it is a skill, else the skills directly in it.

@@ -9,7 +9,7 @@ import (
 // by host/kind/name with the commit as sha. Other programs call shell scripts and
 // word lists by that name; without a line that is the tool's it is not ours.
 //
-//	github  skill  [name]  owner/repo  path  [ref]
+//	github  skill  [name]  owner/repo[@ref]  path  [ref]
 //	local   skill  [name]  path
 func readSkillfile(r *reading) error {
 	f, err := r.load("Skillfile")
@@ -87,10 +87,15 @@ func (r *reading) skillfileLine(at Place, words []string, lock *node) bool {
 		r.skip(at, rest[1], "a single file is not a skill")
 		return true
 	}
-	if name == "" {
-		name = path.Base(sub)
+	i := Item{Place: at, Name: name, Key: name}
+	if name == "" { // the path may be a directory of skills
+		i.Name, i.Whole = path.Base(sub), true
 	}
-	i := Item{Place: at, Name: name, Key: name, Commit: lock.get(verb + "/skill/" + name).str("sha")}
+	i.Commit = lock.get(verb + "/skill/" + i.Name).str("sha")
+	if before, ref, ok := strings.Cut(repo, "@"); ok {
+		repo = before
+		i.setRef(ref)
+	}
 	if len(rest) > 2 {
 		i.setRef(rest[2])
 	}
