@@ -59,6 +59,9 @@ func testGuide(t *testing.T, page string) {
 			t.Errorf("%s:%d: $ %s\n%s", page, s.line, s.command, cmp.Diff(s.want, s.got))
 		}
 	}
+	if t.Failed() {
+		t.Log("if that is as it should be: UPDATE_SCRIPTS=1 go test ./cmd/skillpm -run TestGuides, and read the diff")
+	}
 }
 
 // step is one command of a guide with what it prints.
