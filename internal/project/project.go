@@ -234,7 +234,7 @@ func (p *Project) loadManifest() error {
 	if err != nil {
 		return err
 	}
-	m, err := manifest.Parse(p.display(p.manifestPath()), data, resolver.CheckRange)
+	m, err := manifest.Parse(p.display(p.manifestPath()), data, checkRangeOnce())
 	if err != nil {
 		return err
 	}
@@ -243,6 +243,20 @@ func (p *Project) loadManifest() error {
 	}
 	p.manifest, p.written, p.manifestData = m, m, data
 	return p.loadConfig()
+}
+
+// checkRangeOnce is resolver.CheckRange that judges each spelling once: most of a
+// large manifest repeats a few.
+func checkRangeOnce() func(string) error {
+	known := map[string]error{}
+	return func(text string) error {
+		err, ok := known[text]
+		if !ok {
+			err = resolver.CheckRange(text)
+			known[text] = err
+		}
+		return err
+	}
 }
 
 func (p *Project) loadEmpty() error {
