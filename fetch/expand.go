@@ -72,6 +72,10 @@ func (x *expander) dir(rel string, at []frame) error {
 			continue
 		}
 		seen[e.Name] = true
+		if strings.Contains(e.Name, "/") { // git never writes one: it would stand for a file elsewhere
+			x.finding(diag.PathUnsafe, below, "`%s` is one name with a slash in it", "")
+			continue
+		}
 		if err := skill.CheckPath(below); err != nil {
 			x.fault(diag.PathUnsafe, below, err.Error(), "the author has to rename it")
 			continue

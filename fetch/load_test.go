@@ -217,6 +217,7 @@ func TestLoadRefusesForgedTrees(t *testing.T) {
 		{"absolute", tree(file("/x"), file("SKILL.md")), diag.PathUnsafe},
 		{"empty name", tree(file(""), file("SKILL.md")), diag.PathUnsafe},
 		{"one name twice", tree(file("SKILL.md"), file("SKILL.md")), diag.PathUnsafe},
+		{"a slash in a name", tree(file("SKILL.md"), file("a/b")), diag.PathUnsafe},
 		{"file and directory of one name", tree(file("SKILL.md"), file("a"), dir("a", tree(file("b")))), diag.PathUnsafe},
 		{"two directories of one name", tree(file("SKILL.md"), dir("a", tree(file("b"))), dir("a", tree(file("c")))), diag.PathUnsafe},
 		{"bomb", tree(file("SKILL.md"), dir("b", bomb)), diag.TreeTooLarge},
