@@ -12,7 +12,7 @@ import (
 var wrongRules = []string{
 	"depth", "lookup", "lookup last", "locked first", "local first", "prerelease", // S6
 	"held", "prefer", "prefer direct", // S7
-	"retracted", "hidden", // S8, min_age
+	"retracted", "named exactly", "hidden", // S8, min_age
 	"override", "solved differently", // S9, S10
 	"offline", "orlocked", "orroot", "exact",
 }

@@ -214,6 +214,9 @@ func (p *problem) drawEdge(name skill.Key, root, loose bool) resolver.Edge {
 	e := resolver.Edge{Name: name, Range: p.drawRange(root && !p.chance("root range", 6) || loose)}
 	e.Sources = []string{"git/" + string(name)}
 	e.Chain = !root && p.chance("chain", 5)
+	if p.on["retract"] && root && p.chance("named", 4) {
+		e.Range = "=" + rapid.SampledFrom(versionPool).Draw(p.T, "exactly")
+	}
 	switch {
 	case p.on["unsettled"] && p.chance("unsettle", 2):
 		e.Sources, e.OrLocked = []string{localSource, "git/" + string(name)}, true

@@ -213,6 +213,9 @@ func (o *oracle) usable(c resolver.Candidate) bool {
 	}
 	if c.Retracted && o.wrong != "retracted" {
 		named := false
+		if o.wrong == "named exactly" {
+			return false
+		}
 		for _, e := range o.root {
 			named = named || e.Name == c.Name && e.Ref == "" && strings.Trim(e.Range, "=v ") == c.Version.String()
 		}

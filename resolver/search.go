@@ -31,7 +31,9 @@ type pkg struct {
 	all  set // the whole domain
 	dom  set // what is left of it
 	incs []*incompat
-	last int // position in the trail of its latest step, -1 for none
+	// queued says that it stands in the queue already.
+	queued bool
+	last   int // position in the trail of its latest step, -1 for none
 	// depth is the distance from the root over decided skills, 0 if not reached.
 	depth    int
 	decided  int         // index of the decided candidate, -1
@@ -172,7 +174,7 @@ func (s *session) countConflict() error {
 	if limit == 0 {
 		limit = DefaultConflicts
 	}
-	if s.conflicts > limit {
+	if s.conflicts >= limit {
 		return errBudget
 	}
 	return s.pulse()
@@ -246,7 +248,12 @@ func (s *search) add(c *incompat) {
 	s.enqueue(c.terms[0].pkg)
 }
 
-func (s *search) enqueue(p *pkg) { s.queue = append(s.queue, p) }
+func (s *search) enqueue(p *pkg) {
+	if !p.queued {
+		p.queued = true
+		s.queue = append(s.queue, p)
+	}
+}
 
 // propagate draws all conclusions and returns the incompatibility that is
 // violated, or nil.
@@ -254,6 +261,7 @@ func (s *search) propagate() *incompat {
 	for s.head < len(s.queue) {
 		p := s.queue[s.head]
 		s.head++
+		p.queued = false
 		for i := len(p.incs) - 1; i >= 0; i-- {
 			if c := p.incs[i]; s.examine(c) {
 				// What is still queued stays so: a fact without condition must be

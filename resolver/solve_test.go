@@ -22,6 +22,9 @@ func TestBudgetNamesTheCulprits(t *testing.T) {
 	if !ok || f.Code != diag.ResolutionBudgetExceeded {
 		t.Fatalf("got %v", err)
 	}
+	if !strings.HasPrefix(f.Headline, "no answer after 50 conflicts;") {
+		t.Errorf("headline: %s", f.Headline)
+	}
 	if len(f.Culprits) != 3 || !strings.Contains(f.Headline, string(f.Culprits[0])) || f.Hint == "" {
 		t.Errorf("culprits %v in\n%s", f.Culprits, f)
 	}
