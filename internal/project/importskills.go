@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/skillpm/skillpm/fetch"
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/internal/interop"
 	"github.com/skillpm/skillpm/internal/par"
@@ -164,8 +165,9 @@ func (im *importer) skip(at interop.Place, name string, err error) {
 	im.findings = append(im.findings, e.At(at.File, at.Line, at.Column))
 }
 
-// list reads the branches and tags of all repositories at once. One that cannot
-// be read is no reason to give up the others.
+// list reads the branches and tags of all repositories at once, and of each the
+// SKILL.md files that will be looked at. A repository that cannot be read is no
+// reason to give up the others.
 func (im *importer) list(ctx context.Context, items []item) error {
 	p := im.p
 	var repos []skill.Source
@@ -173,15 +175,17 @@ func (im *importer) list(ctx context.Context, items []item) error {
 		if it.Source.Kind() != skill.SourceGit {
 			continue
 		}
-		if id := it.Source.Repository(); !p.consent[id] || !slices.ContainsFunc(repos, func(s skill.Source) bool { return s.Repository() == id }) {
-			p.argHosts[it.Source.Host()] = true // as good as named: its file was
-			p.consent[id] = true
-			repos = append(repos, it.Source)
+		id := it.Source.Repository()
+		if slices.ContainsFunc(repos, func(s skill.Source) bool { return s.Repository() == id }) {
+			continue
 		}
+		p.argHosts[it.Source.Host()] = true // as good as named: its file was
+		p.consent[id] = true
+		repos = append(repos, it.Source)
 	}
 	errs := make([]error, len(repos))
 	err := par.Do(ctx, p.opt.Jobs, len(repos), func(ctx context.Context, i int) error {
-		_, errs[i] = p.repos.listing(ctx, repos[i])
+		errs[i] = im.warm(ctx, repos[i], items)
 		return ctx.Err()
 	})
 	for i, repo := range repos {
@@ -190,6 +194,32 @@ func (im *importer) list(ctx context.Context, items []item) error {
 		}
 	}
 	return err
+}
+
+// warm lists one repository and reads the skills of it that follow a commit or
+// branch in one go. Of those with versions the newest is yet to be found.
+func (im *importer) warm(ctx context.Context, repo skill.Source, items []item) error {
+	refs, err := im.p.repos.listing(ctx, repo)
+	if err != nil {
+		return err
+	}
+	var files []wantedFile
+	for _, it := range items {
+		exact := it.Source.HasSubpath() && !it.Whole && len(it.Pick) == 0
+		if !exact || it.Source.Repository() != repo.Repository() {
+			continue
+		}
+		s := im.spec(it.Item)
+		if s.ref == "" && fetch.Versions(refs, fetch.PlaceOf(it.Source)).Class != fetch.ClassNone {
+			continue
+		}
+		if want, err := im.p.headFor(ctx, refs, s); err == nil {
+			files = append(files, wantedFile{it.Source, want})
+		}
+	}
+	// What fails here fails again at the skill it belongs to, and is told there.
+	_ = im.p.warmFacts(ctx, repo, files)
+	return nil
 }
 
 // take turns one entry into additions, or skips it.

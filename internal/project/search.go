@@ -46,7 +46,8 @@ type SearchSkipped struct {
 // descriptions of the skills of repositories: those that sources name, else those
 // that skills.toml and the lock name. Every word of text must occur, letter case
 // apart. What is known is taken from the index; a repository is read at the head
-// of its default branch. One that cannot be read is a finding, after the others.
+// of its default branch. One that cannot be read is a finding, after the others;
+// of it the lock is searched.
 func (p *Project) Search(ctx context.Context, text string, sources []string) (*SearchResult, error) {
 	words := strings.Fields(strings.ToLower(text))
 	r := &SearchResult{Query: text, Hits: []FoundHit{}, Searched: []string{}}
@@ -75,6 +76,7 @@ func (p *Project) Search(ctx context.Context, text string, sources []string) (*S
 			e := diag.All(errs[i])[0]
 			r.Skipped = append(r.Skipped, SearchSkipped{repo.Repository(), e.Code, e.Error()})
 			findings = append(findings, e)
+			r.Hits = append(r.Hits, p.searchLock(words, repo)...)
 			continue
 		}
 		r.Searched = append(r.Searched, repo.Repository())
@@ -167,6 +169,25 @@ func (p *Project) searchRepository(ctx context.Context, words []string, src skil
 	return hits, nil
 }
 
+// searchLock looks through the locked skills of a repository that cannot be read:
+// the lock has their descriptions.
+func (p *Project) searchLock(words []string, repo skill.Source) []FoundHit {
+	if p.lock == nil {
+		return nil
+	}
+	var hits []FoundHit
+	for _, e := range p.lock.Skills {
+		src, ok := entrySource(e)
+		if !ok || src.Repository() != repo.Repository() {
+			continue
+		}
+		if rank, ok := matchWords(words, e.Key, e.Description); ok {
+			hits = append(hits, FoundHit{Name: e.Key, Source: src.Identity(), Description: e.Description, rank: rank})
+		}
+	}
+	return hits
+}
+
 // hitOf describes a skill by its frontmatter if that is at hand, else by its path.
 func (p *Project) hitOf(f wantedFile, head fetch.Want) FoundHit {
 	hit := FoundHit{Name: path.Base(f.src.Subpath()), Source: f.src.Identity()}
@@ -222,4 +243,3 @@ func (p *Project) markLocked(hits []FoundHit) {
 		hits[i].Locked = locked[hits[i].Source]
 	}
 }
-
