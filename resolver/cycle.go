@@ -26,29 +26,9 @@ func (s *session) cycle(r *answer) error {
 		f.Headline = fmt.Sprintf("`%s` requires itself", path[start].Name)
 	}
 	f.Proof = append(f.Proof, cycleLine(path, start))
-	width := 0
-	circle := path[start : len(path)-1]
-	lines := make([]string, len(circle))
-	for i, step := range circle {
-		next := path[start+i+1].Name
-		verb := "requires"
-		if step.Chain {
-			verb = "chains"
-		}
-		lines[i] = strings.TrimRight(fmt.Sprintf("%s %s %s %s", step.Name, verb, next, step.Requires), " ")
-		width = max(width, len(lines[i]))
+	f.Proof = append(f.Proof, requirementLines(path[start:])...)
+	for _, step := range path[start : len(path)-1] {
 		f.Culprits = append(f.Culprits, skill.Key(step.Name))
-	}
-	for i, step := range circle {
-		if step.Source == "" {
-			f.Proof = append(f.Proof, lines[i])
-			continue
-		}
-		version := ""
-		if step.Version != "" {
-			version = ", v" + step.Version
-		}
-		f.Proof = append(f.Proof, fmt.Sprintf("%-*s (%s%s)", width+2, lines[i], step.Source, version))
 	}
 	slices.Sort(f.Culprits)
 	f.Culprits = slices.Compact(f.Culprits)
@@ -90,6 +70,32 @@ func (s *session) acyclic(r *answer) bool {
 		return true
 	}
 	return ends(s.root)
+}
+
+// requirementLines says what each step of circle requires of the next, and where
+// each lives, in columns.
+func requirementLines(circle Path) []string {
+	width := 0
+	lines := make([]string, len(circle)-1)
+	for i, step := range circle[:len(lines)] {
+		verb := "requires"
+		if step.Chain {
+			verb = "chains"
+		}
+		lines[i] = strings.TrimRight(fmt.Sprintf("%s %s %s %s", step.Name, verb, circle[i+1].Name, step.Requires), " ")
+		width = max(width, len(lines[i]))
+	}
+	for i, step := range circle[:len(lines)] {
+		if step.Source == "" {
+			continue
+		}
+		version := ""
+		if step.Version != "" {
+			version = ", v" + step.Version
+		}
+		lines[i] = fmt.Sprintf("%-*s (%s%s)", width+2, lines[i], step.Source, version)
+	}
+	return lines
 }
 
 func cycleLine(path Path, start int) string {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/skill"
@@ -113,11 +114,5 @@ func (s *session) lockFault(e *edge) string {
 }
 
 func compareNames(a, b skill.Key) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
+	return strings.Compare(string(a), string(b))
 }

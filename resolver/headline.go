@@ -29,7 +29,7 @@ func (p *prover) aloneHeadline(reason Reason, c *incompat) string {
 	demand := rangeText(c.edge)
 	by := ""
 	if c.parent != nil && !c.edge.overridden {
-		by = ", which " + p.requirer(c) + " requires,"
+		by = ", which " + who(c) + " requires,"
 	}
 	switch reason {
 	case NotFound:
@@ -74,8 +74,4 @@ func (p *prover) hiddenBy(c *incompat) string {
 		return c.target.list.cands[b-1].Hidden
 	}
 	return ""
-}
-
-func (p *prover) requirer(c *incompat) string {
-	return "`" + string(c.parent.name) + "`"
 }

@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -142,21 +143,16 @@ func (s *session) budgetExceeded() *Failure {
 		names = append(names, name)
 	}
 	slices.SortFunc(names, func(a, b skill.Key) int {
-		if s.blame[a] != s.blame[b] {
-			return s.blame[b] - s.blame[a]
-		}
-		return strings.Compare(string(a), string(b))
+		return cmp.Or(s.blame[b]-s.blame[a], compareNames(a, b))
 	})
 	names = names[:min(3, len(names))]
 	f := &Failure{Code: diag.ResolutionBudgetExceeded, Culprits: names}
 	f.Headline = fmt.Sprintf("no answer after %d conflicts", s.conflicts)
 	if len(names) > 0 {
-		quoted := make([]string, len(names))
-		for i, n := range names {
-			quoted[i] = "`" + string(n) + "`"
+		for _, n := range names {
 			f.Proof = append(f.Proof, fmt.Sprintf("%s took part in %d conflicts", n, s.blame[n]))
 		}
-		f.Headline += "; most were about " + and(quoted)
+		f.Headline += "; most were about " + and(quoted(names))
 		f.Hint = fmt.Sprintf("decide one of them yourself: [overrides] %s = \"=X.Y.Z\" in skills.toml", names[0])
 	}
 	return f

@@ -1,9 +1,9 @@
 package resolver
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/skill"
@@ -34,7 +34,7 @@ func (s *session) solution(r *answer) *Solution {
 	}
 	slices.Sort(sol.Added)
 	slices.Sort(sol.Dropped)
-	slices.SortFunc(sol.Moves, func(a, b Move) int { return strings.Compare(string(a.Name), string(b.Name)) })
+	slices.SortFunc(sol.Moves, func(a, b Move) int { return compareNames(a.Name, b.Name) })
 	if !s.in.Frozen {
 		sol.Behind = s.behind(r)
 	}
@@ -68,10 +68,7 @@ func (s *session) warnings(r *answer, behind []Behind) []Warning {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Warning) int {
-		if c := strings.Compare(string(a.Name), string(b.Name)); c != 0 {
-			return c
-		}
-		return strings.Compare(string(a.Code), string(b.Code))
+		return cmp.Or(compareNames(a.Name, b.Name), cmp.Compare(a.Code, b.Code))
 	})
 	return list
 }
@@ -145,7 +142,7 @@ func (s *session) behind(r *answer) []Behind {
 			list = append(list, b)
 		}
 	}
-	slices.SortFunc(list, func(a, b Behind) int { return strings.Compare(string(a.Name), string(b.Name)) })
+	slices.SortFunc(list, func(a, b Behind) int { return compareNames(a.Name, b.Name) })
 	return list
 }
 

@@ -182,7 +182,7 @@ func (s *session) needConsent() error {
 		if c := strings.Compare(a.Repository, b.Repository); c != 0 {
 			return c
 		}
-		if c := strings.Compare(string(a.Name), string(b.Name)); c != 0 {
+		if c := compareNames(a.Name, b.Name); c != 0 {
 			return c
 		}
 		return strings.Compare(a.Source, b.Source)
@@ -221,16 +221,19 @@ func (s *session) project() string {
 // everything else held, then with other transitive entries free. It returns nil
 // and no error if neither works, so that an older one has to do.
 func (s *session) preferNewest(fixed map[skill.Key]bool, relaxed bool) (*answer, error) {
-	names := slices.Sorted(slices.Values(s.in.Prefer))
 	force := map[skill.Key]Candidate{}
-	for _, name := range names {
+	var missing error
+	for _, name := range s.in.Prefer {
 		c, ok, err := s.newest(name)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
+		switch {
+		case err != nil:
+			missing = err // ask for the others in the same round
+		case ok:
 			force[name] = c
 		}
+	}
+	if missing != nil {
+		return nil, missing
 	}
 	direct := map[skill.Key]bool{}
 	for name := range fixed {
@@ -253,22 +256,24 @@ func (s *session) preferNewest(fixed map[skill.Key]bool, relaxed bool) (*answer,
 	if r, err := try(force); r != nil || err != nil || len(force) == 1 {
 		return r, err
 	}
-	// Not all at once: as many as go together, by name.
-	got := map[skill.Key]Candidate{}
+	return asMany(force, try)
+}
+
+// asMany forces as many candidates as go together, by name, and returns the
+// answer with them, nil if none goes.
+func asMany(force map[skill.Key]Candidate, try func(map[skill.Key]Candidate) (*answer, error)) (*answer, error) {
+	together := map[skill.Key]Candidate{}
 	var best *answer
-	for _, name := range names {
-		c, ok := force[name]
-		if !ok {
-			continue
-		}
-		more := maps.Clone(got)
-		more[name] = c
-		r, err := try(more)
-		if err != nil {
+	for _, name := range slices.Sorted(maps.Keys(force)) {
+		together[name] = force[name]
+		r, err := try(maps.Clone(together))
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if r != nil {
-			got, best = more, r
+		case r != nil:
+			best = r
+		default:
+			delete(together, name)
 		}
 	}
 	return best, nil

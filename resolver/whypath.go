@@ -60,19 +60,21 @@ func (p *prover) pathToCandidate(name skill.Key, cand int) Path {
 			}
 			continue
 		}
-		path := Path{}
+		var path Path // backwards: what a step requires is on the edge of the one before
+		var out *edge
+		step := func(s Step) {
+			if out != nil {
+				s.Requires, s.Chain = out.text(), out.Chain
+			}
+			path = append(path, s)
+		}
 		for j := i; j >= 0; j = queue[j].from {
 			c := queue[j].pkg.list.cands[queue[j].cand]
-			path = append(path, Step{Name: string(c.Name), Version: c.Version.String(), Source: c.Source})
+			step(Step{Name: string(c.Name), Version: c.Version.String(), Source: c.Source})
+			out = queue[j].edge
 		}
-		root := Step{Name: p.project()}
-		path = append(path, root)
+		step(Step{Name: p.project()})
 		slices.Reverse(path)
-		at := len(path) - 2
-		for j := i; j >= 0; j = queue[j].from {
-			path[at].Requires, path[at].Chain = queue[j].edge.text(), queue[j].edge.Chain
-			at--
-		}
 		return path
 	}
 	c := p.pkgs[name].list.cands[cand]
