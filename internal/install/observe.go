@@ -71,10 +71,12 @@ func (s *site) observe(ctx context.Context, want Desired) (*view, error) {
 }
 
 // keepMode keeps a copy where a link was wanted and could not be had: what was
-// used is kept until the setting changes.
+// used is kept until the setting changes, or the place's skill becomes the
+// project's own or stops being it.
 func keepMode(p placement, r *receipt, link Link) placement {
 	rec, ok := r.Places[p.path()]
-	if ok && r.Link == link && rec.Mode == ModeCopy && p.mode != ModeInPlace {
+	sameKind := (rec.Source != "") == (p.item.Path != "")
+	if ok && r.Link == link && rec.Mode == ModeCopy && p.mode != ModeInPlace && sameKind {
 		p.mode, p.link = ModeCopy, ""
 	}
 	return p
