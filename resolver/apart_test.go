@@ -27,12 +27,20 @@ func TestProblemsTellRulesApart(t *testing.T) {
 	differ := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		in, w := drawProblem(t)
-		right := newOracle(in, w, "").solve()
+		verdictOf := func(wrong string) verdict {
+			o := newOracle(in, w, wrong)
+			*o.left = 1000 // the short ones show enough
+			return o.solve()
+		}
+		right := verdictOf("")
 		if right.kind == "too long" {
 			return
 		}
 		for _, rule := range wrongRules {
-			v := newOracle(in, w, rule).solve()
+			v := verdictOf(rule)
+			if v.kind == "too long" {
+				continue
+			}
 			if v.kind != right.kind || v.kind == "solution" && names(v.chosen) != names(right.chosen) {
 				differ[rule]++
 			}
