@@ -146,7 +146,11 @@ func Read(fsys fs.FS, name string) (*Document, error) {
 		if strings.Contains(f.pattern, "*") || f.reader == "vercel-user" || f.reader == "marketplace" {
 			only = []string{name}
 		}
-		doc, err := read(fsys, f, present(fsys, f.reader, only), true)
+		files := present(fsys, f.reader, only)
+		if len(files) == 0 {
+			return nil, file{path: name}.unreadable(0, 0, "%s is no regular file inside its directory", name)
+		}
+		doc, err := read(fsys, f, files, true)
 		if errors.Is(err, errNotOurs) {
 			return nil, file{path: name}.unreadable(0, 0, "%s is not a file of %s", name, f.tool)
 		}
@@ -183,17 +187,20 @@ func matches(pattern, name string) bool {
 	return ok
 }
 
-// present lists the files of a reader that are there; only narrows them.
+// present lists the regular files of a reader that are there, or those of only:
+// what else bears such a name, a pipe for one, could be waited on for ever.
 func present(fsys fs.FS, reader string, only []string) []string {
-	if only != nil {
-		return only
-	}
 	var files []string
 	for _, f := range formats() {
 		if f.reader != reader {
 			continue
 		}
 		hits, _ := fs.Glob(fsys, f.pattern) // the patterns are ours and well-formed
+		if only != nil && matches(f.pattern, only[0]) {
+			hits = only
+		} else if only != nil {
+			continue
+		}
 		for _, h := range hits {
 			if info, err := fs.Stat(fsys, h); err == nil && info.Mode().IsRegular() && len(files) < maxFiles {
 				files = append(files, h)

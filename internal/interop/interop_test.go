@@ -170,6 +170,12 @@ func TestReadRefusesUnknownNames(t *testing.T) {
 	if diag.CodeOf(err) != diag.Usage {
 		t.Errorf("got %v", err)
 	}
+	for _, name := range []string{"toolhive.lock.yaml", ".skill-lock.json", ".claude/skills/x/SKILL.md"} {
+		pipe := fstest.MapFS{name: {Mode: fs.ModeNamedPipe}}
+		if _, err := Read(pipe, name); diag.CodeOf(err) != diag.ImportUnreadable {
+			t.Errorf("%s as a pipe: %v", name, err)
+		}
+	}
 	if _, err := Detect(fstest.MapFS{}); err != nil {
 		t.Error(err)
 	}
