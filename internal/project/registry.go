@@ -137,23 +137,30 @@ func (p *Project) fromRegistries(name skill.Key) (skill.Source, *diag.Error, boo
 	return found, nil, !found.IsZero()
 }
 
-// registryRetractions returns what a registry withdraws of name at src.
+// registryRetractions returns what a registry withdraws of the skill at src,
+// which name, if not empty, must name. Names are visited in order.
 func (p *Project) registryRetractions(name skill.Key, src skill.Source) (parse.Retraction, bool) {
 	for _, r := range p.registries {
-		entry, ok := r.Skills[string(name)]
-		if !ok || len(entry.Retracted) == 0 {
-			continue
-		}
-		if have, err := skill.ParseSource(entry.Source); err != nil || have.Identity() != src.Identity() {
-			continue
-		}
-		var ranges []string
-		for _, rng := range entry.Retracted {
-			if resolver.CheckRange(rng) == nil {
-				ranges = append(ranges, rng)
+		for _, known := range sortedKeys(r.Skills) {
+			entry := r.Skills[known]
+			if len(entry.Retracted) == 0 || name != "" && string(name) != known {
+				continue
 			}
+			if have, err := skill.ParseSource(entry.Source); err != nil || have.Identity() != src.Identity() {
+				continue
+			}
+			return parse.Retraction{Ranges: validRanges(entry.Retracted), Reason: "withdrawn by registry " + r.name}, true
 		}
-		return parse.Retraction{Ranges: ranges, Reason: "withdrawn by registry " + r.name}, true
 	}
 	return parse.Retraction{}, false
+}
+
+func validRanges(list []string) []string {
+	var out []string
+	for _, rng := range list {
+		if resolver.CheckRange(rng) == nil {
+			out = append(out, rng)
+		}
+	}
+	return out
 }

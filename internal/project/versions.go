@@ -34,6 +34,9 @@ type VersionRow struct {
 
 // Versions lists the versions of a source, or of a locked skill named by key.
 func (p *Project) Versions(ctx context.Context, text string) (*VersionsResult, error) {
+	if err := p.loadRegistries(ctx); err != nil {
+		return nil, err
+	}
 	src, err := p.sourceOrKey(text)
 	if err != nil {
 		return nil, err
