@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"path"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/skillpm/skillpm/internal/fsx"
@@ -40,6 +41,7 @@ type content struct {
 	bundle skill.Digest // of the signature file, or empty
 	sig    signature
 	odd    []entry // links and special files, which no tree may hold
+	empty  []entry // directories without a file, which no tree describes
 }
 
 // tree returns the content as a tree; the error is a faultError or a
@@ -107,6 +109,10 @@ func (s *site) hashEntries(ctx context.Context, root *fsx.Root, dir string, entr
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		if e.info.IsDir() {
+			c.empty = append(c.empty, e)
+			continue
+		}
 		if !e.info.Mode().IsRegular() {
 			c.odd = append(c.odd, e)
 			continue
@@ -137,6 +143,22 @@ func (s *site) hashFile(h *hasher, root *fsx.Root, p string) (skill.File, error)
 	s.hashed.Add(1)
 	sum, n, err := h.file(f, nil, s.opt.Limits.FileBytes)
 	return skill.File{Size: n, SHA256: sum}, err
+}
+
+// noEmpty is the fault of an installed skill with a directory that no file of
+// the skill needs: somebody added it.
+func (c *content) noEmpty() error {
+	if len(c.empty) == 0 {
+		return nil
+	}
+	return fault("`%s` is a directory without a file", c.empty[0].path)
+}
+
+// extraDirs returns the empty directories that no file of model lies in.
+func (c *content) extraDirs(model *skill.Tree) []entry {
+	return slices.DeleteFunc(slices.Clone(c.empty), func(e entry) bool {
+		return slices.ContainsFunc(model.Files(), func(f skill.File) bool { return within(f.Path, e.path) })
+	})
 }
 
 // keepsExec reports whether the disk has an executable bit.

@@ -63,7 +63,7 @@ func Diff(ctx context.Context, layout Layout, opt Options, place string, d skill
 
 func (s *site) diffFiles(c *content, root *fsx.Root, model *skill.Tree, d skill.Digest) ([]FileDiff, error) {
 	now := map[string]FileState{}
-	for _, e := range c.odd {
+	for _, e := range slices.Concat(c.odd, c.extraDirs(model)) {
 		now[e.path] = FileState{File: skill.File{Path: e.path}, Odd: true}
 	}
 	for _, f := range c.files {

@@ -112,8 +112,14 @@ func (s *site) lookAtDir(ctx context.Context, root *fsx.Root, top fs.FileInfo, r
 		return seen{kind: seenDir, digest: rec.Digest, bundle: rec.Bundle, sig: sig, vouched: true}, nil
 	}
 	var c *content
+	if err == nil && len(entries) > 0 && !hasFile(entries) {
+		return seen{kind: seenDir, empty: true, sig: sig}, nil
+	}
 	if err == nil {
 		c, err = s.hashEntries(ctx, root, ".", entries, sig)
+	}
+	if err == nil {
+		err = c.noEmpty()
 	}
 	var digest skill.Digest
 	if err == nil {

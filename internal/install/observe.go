@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/skillpm/skillpm/internal/diag"
-	"github.com/skillpm/skillpm/internal/fsx"
 	"github.com/skillpm/skillpm/skill"
 )
 
@@ -25,7 +24,7 @@ type spot struct {
 	link string
 }
 
-func (p spot) path() string { return p.dir + "/" + string(p.key) }
+func (p spot) path() string { return path.Join(p.dir, string(p.key)) }
 
 // view is everything a plan is decided from. It is data: deciding touches
 // nothing.
@@ -197,55 +196,4 @@ func parallel(ctx context.Context, n int, f func(ctx context.Context, i int) err
 		})
 	}
 	return group.Wait()
-}
-
-// findUnmanaged lists the skills in the targets that nobody ordered: whatever
-// holds a SKILL.md, and every link.
-func (s *site) findUnmanaged(v *view, want Desired) error {
-	known := map[string]bool{}
-	for _, p := range v.want {
-		known[p.path()] = true
-	}
-	for _, p := range v.stale {
-		known[p.path()] = true
-	}
-	targets, err := s.targets(want.Targets)
-	if err != nil {
-		return err
-	}
-	for _, t := range targets {
-		infos, err := s.root.ReadDir(t.dir)
-		if fsx.IsNotExist(err) {
-			continue
-		}
-		if err != nil {
-			return fsx.Diag(err, "read target `"+t.dir+"`")
-		}
-		s.stats.Add(int64(len(infos)))
-		for _, info := range infos {
-			p := spot{dir: t.dir, key: skill.Key(info.Name())}
-			if !known[p.path()] && (isLink(info) || info.IsDir() && s.hasSkill(p.path())) {
-				v.unmanaged = append(v.unmanaged, p)
-			}
-		}
-	}
-	return nil
-}
-
-// hasSkill reports whether dir holds a SKILL.md, in any case of letters: agents
-// on case-folding disks load those too.
-func (s *site) hasSkill(dir string) bool {
-	if _, err := s.root.Lstat(path.Join(dir, "SKILL.md")); err == nil {
-		return true
-	}
-	infos, err := s.root.ReadDir(dir)
-	if err != nil {
-		return false
-	}
-	for _, info := range infos {
-		if strings.EqualFold(info.Name(), "SKILL.md") {
-			return true
-		}
-	}
-	return false
 }

@@ -42,8 +42,8 @@ func (s *site) sourceFault(key skill.Key, err error) error {
 	return fsx.Diag(err, "read path skill `"+string(key)+"`")
 }
 
-// walkSource lists a working directory; a .git in it is skipped, as in every
-// digest of a working directory.
+// walkSource lists the files of a working directory; a .git in it is skipped, as
+// in every digest of a working directory, and so are empty directories.
 func (s *site) walkSource(root *fsx.Root) ([]entry, signature, error) {
 	top, err := root.Lstat(".")
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *site) walkSource(root *fsx.Root) ([]entry, signature, error) {
 	entries, sig, err := s.walk(root, ".", top)
 	kept := entries[:0]
 	for _, e := range entries {
-		if !inDotGit(e.path) {
+		if !e.info.IsDir() && !inDotGit(e.path) {
 			kept = append(kept, e)
 		}
 	}

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"path"
 	"slices"
 
 	"github.com/skillpm/skillpm/internal/diag"
@@ -49,7 +50,7 @@ type Action struct {
 }
 
 // Path returns the slash path of the place below the root.
-func (a Action) Path() string { return a.Dir + "/" + string(a.Key) }
+func (a Action) Path() string { return path.Join(a.Dir, string(a.Key)) }
 
 // writes reports whether the action puts something at its place.
 func (a Action) writes() bool { return a.Kind == Create || a.Kind == Replace }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -82,7 +83,8 @@ func newFileID(ctime, inode int64, links uint64) fileID {
 	return fileID{ctime, inode}
 }
 
-// entry is one file found in a directory.
+// entry is one file found in a directory, or a directory without any file below
+// it, of which only the topmost is an entry: no tree holds one.
 type entry struct {
 	path string
 	info fs.FileInfo
@@ -114,8 +116,12 @@ func (s *site) walkDir(root *fsx.Root, dir, prefix string, depth int, g *signer,
 		}
 		g.add(p, info)
 		if info.IsDir() {
+			before := len(*files)
 			if err := s.walkDir(root, dir, p, depth+1, g, files); err != nil {
 				return err
+			}
+			if !hasFile((*files)[before:]) {
+				*files = append((*files)[:before], entry{p, info})
 			}
 			continue
 		}
@@ -124,4 +130,8 @@ func (s *site) walkDir(root *fsx.Root, dir, prefix string, depth int, g *signer,
 		}
 	}
 	return nil
+}
+
+func hasFile(entries []entry) bool {
+	return slices.ContainsFunc(entries, func(e entry) bool { return !e.info.IsDir() })
 }

@@ -191,6 +191,7 @@ func (s *site) verifyDir(ctx context.Context, p placement, root *fsx.Root, r *Re
 	verifyBundle(p, c.bundle, r)
 	tree, err := s.identify(c, p.item.Digest)
 	if err == nil && tree.Digest() == p.item.Digest {
+		r.addEmpty(p, c, tree)
 		r.Trees = map[string]*skill.Tree{p.path(): tree}
 		r.Bundles = map[string]skill.Digest{p.path(): c.bundle}
 		return nil
@@ -219,8 +220,17 @@ func verifyBundle(p placement, got skill.Digest, r *Report) {
 	}
 }
 
-// compareFiles names every file that differs.
+// addEmpty names the directories without a file that model has nothing in; one
+// whose files are gone is told by them.
+func (r *Report) addEmpty(p placement, c *content, model *skill.Tree) {
+	for _, e := range c.extraDirs(model) {
+		r.add(diag.VerifyExtra, p, e.path, "has a directory that is not in the lock: `"+e.path+"`")
+	}
+}
+
+// compareFiles names every file that differs, and every extra directory.
 func (s *site) compareFiles(p placement, c *content, model *skill.Tree, r *Report) {
+	r.addEmpty(p, c, model)
 	seen := map[string]bool{}
 	for _, e := range c.odd {
 		seen[e.path] = true
