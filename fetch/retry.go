@@ -22,14 +22,23 @@ func (t *Temporary) Error() string { return t.Err.Error() }
 func (t *Temporary) Unwrap() error { return t.Err }
 
 // RetryOptions tunes NewRetry; the zero value means four attempts, half a
-// second doubling to eight, and the real clock.
+// second doubling to eight, a minute in all, silence and the real clock.
 type RetryOptions struct {
 	Attempts int
 	First    time.Duration
 	Max      time.Duration
+	// Total bounds the waits of one call together: a server that asks for more
+	// is given up at once, since the user decides better about a longer wait.
+	Total time.Duration
+	// Announce is told of every wait longer than AnnounceAfter, from several
+	// goroutines at once.
+	Announce func(message string)
 	// Wait sleeps for d or until ctx is done.
 	Wait func(ctx context.Context, d time.Duration) error
 }
+
+// AnnounceAfter is the longest wait that nobody is told of.
+const AnnounceAfter = time.Second
 
 // NewRetry wraps src: calls that fail with *Temporary are made again, after the
 // server's own wish or a delay that doubles. The error of the last attempt is
@@ -51,6 +60,12 @@ func (opt RetryOptions) withDefaults() RetryOptions {
 	}
 	if opt.Max == 0 {
 		opt.Max = 8 * time.Second
+	}
+	if opt.Total == 0 {
+		opt.Total = time.Minute
+	}
+	if opt.Announce == nil {
+		opt.Announce = func(string) {}
 	}
 	if opt.Wait == nil {
 		opt.Wait = wait
@@ -75,7 +90,7 @@ type retry struct {
 }
 
 func (r *retry) do(ctx context.Context, f func() error) error {
-	delay := r.opt.First
+	delay, waited := r.opt.First, time.Duration(0)
 	for attempt := 1; ; attempt++ {
 		err := f()
 		t, temporary := errors.AsType[*Temporary](err)
@@ -85,7 +100,14 @@ func (r *retry) do(ctx context.Context, f func() error) error {
 		if attempt >= r.opt.Attempts {
 			return giveUp(t.Err)
 		}
-		if e := r.opt.Wait(ctx, max(delay, t.After)); e != nil {
+		next := max(delay, t.After)
+		if waited += next; waited > r.opt.Total {
+			return askedTooMuch(t)
+		}
+		if next > AnnounceAfter {
+			r.opt.Announce(headline(t.Err) + "; trying again in " + next.Round(time.Second).String())
+		}
+		if e := r.opt.Wait(ctx, next); e != nil {
 			return e
 		}
 		delay = min(2*delay, r.opt.Max)
@@ -95,6 +117,24 @@ func (r *retry) do(ctx context.Context, f func() error) error {
 // ReasonTemporary is the Reason of a finding that was tried again in vain, and
 // may be gone later.
 const ReasonTemporary = "temporary"
+
+// askedTooMuch gives up a server that is not to be asked again for longer than
+// this run waits.
+func askedTooMuch(t *Temporary) error {
+	err := giveUp(t.Err)
+	if e, ok := errors.AsType[*diag.Error](err); ok && t.After > 0 {
+		after := t.After.Round(time.Second)
+		e.WithDetail("the server asked to wait %s, which is longer than one run waits", after).WithHint("try again in %s", after)
+	}
+	return err
+}
+
+func headline(err error) string {
+	if e, ok := errors.AsType[*diag.Error](err); ok {
+		return e.Message
+	}
+	return err.Error()
+}
 
 func giveUp(err error) error {
 	if e, ok := errors.AsType[*diag.Error](err); ok && e.Reason == "" {

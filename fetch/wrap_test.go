@@ -89,6 +89,29 @@ func TestRetryGivesUp(t *testing.T) {
 	})
 }
 
+// A server that asks for more than a run waits is given up at once; what is
+// waited for is told.
+func TestRetryAnnouncesAndBounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said []string
+		opt := fetch.RetryOptions{Announce: func(m string) { said = append(said, m) }}
+		start := time.Now()
+		s := &scripted{refs: func(context.Context) (*fetch.Refs, error) { return nil, busy(time.Hour) }}
+		_, err := fetch.NewRetry(s, opt).Refs(t.Context(), repoOf(t))
+		if e := diag.All(err)[0]; s.calls.Load() != 1 || time.Since(start) != 0 || e.Hint != "try again in 1h0m0s" || len(e.Details) != 1 || e.Reason != fetch.ReasonTemporary {
+			t.Errorf("%+v after %d attempts and %v", e, s.calls.Load(), time.Since(start))
+		}
+		s.calls.Store(0)
+		s.refs = func(context.Context) (*fetch.Refs, error) { return nil, busy(25 * time.Second) }
+		if _, err := fetch.NewRetry(s, opt).Refs(t.Context(), repoOf(t)); err == nil || s.calls.Load() != 3 || time.Since(start) != 50*time.Second {
+			t.Errorf("%v after %d attempts and %v", err, s.calls.Load(), time.Since(start))
+		}
+		if len(said) != 2 || said[0] != "busy; trying again in 25s" {
+			t.Errorf("announced %q", said)
+		}
+	})
+}
+
 func TestRetryStopsWhenCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{refs: func(context.Context) (*fetch.Refs, error) { return nil, busy(time.Minute) }}

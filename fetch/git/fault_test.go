@@ -55,6 +55,7 @@ func TestFaults(t *testing.T) {
 		{"404", testkit.FailFirst(99, 404), diag.RepositoryNotFoundOrPrivate, false},
 		{"418", testkit.FailFirst(99, 418), diag.FetchFailed, false},
 		{"429", testkit.FailFirst(99, 429, "Retry-After: 7"), diag.FetchFailed, true},
+		{"429 for long", testkit.FailFirst(99, 429, "Retry-After: 99999999999999999999"), diag.FetchFailed, true},
 		{"500", testkit.FailFirst(99, 500), diag.FetchFailed, true},
 		{"503 with a date", testkit.FailFirst(99, 503, "Retry-After: Fri, 31 Dec 1999 23:59:59 GMT"), diag.FetchFailed, true},
 		{"503", testkit.FailFirst(99, 503), diag.FetchFailed, true},
@@ -91,6 +92,9 @@ func TestFaults(t *testing.T) {
 			temporary, ok := errors.AsType[*fetch.Temporary](err)
 			if ok != tt.temporary {
 				t.Errorf("temporary: %v, want %v", ok, tt.temporary)
+			}
+			if tt.name == "429 for long" && (!ok || temporary.After < time.Hour) {
+				t.Errorf("Retry-After was cut: %+v", temporary)
 			}
 			if tt.name == "429" && (!ok || temporary.After != 7*time.Second) {
 				t.Errorf("Retry-After was not heard: %+v", temporary)

@@ -247,14 +247,15 @@ func (a *answer) failure() *statusError {
 	return &statusError{foreign: a.foreign, status: a.status, after: a.retryAfter(), text: fmt.Sprintf("%d %s", a.status, http.StatusText(a.status))}
 }
 
-// maxRetryAfter is the longest wait that a server may ask for: beyond it the
-// user decides.
-const maxRetryAfter = time.Minute
+// maxRetryAfter is the longest wait that a server's answer is taken to ask for;
+// what is waited for is up to fetch.RetryOptions.
+const maxRetryAfter = 30 * 24 * time.Hour
 
+// retryAfter reads a Retry-After of RFC 9110, section 10.2.3: seconds or a date.
 func (a *answer) retryAfter() time.Duration {
 	var after time.Duration
-	if seconds, err := strconv.Atoi(a.retry); err == nil {
-		after = time.Duration(min(seconds, 3600)) * time.Second
+	if seconds, err := strconv.Atoi(a.retry); err == nil || errors.Is(err, strconv.ErrRange) {
+		after = time.Duration(min(seconds, int(maxRetryAfter/time.Second))) * time.Second
 	} else if at, err := http.ParseTime(a.retry); err == nil {
 		after = time.Until(at)
 	}

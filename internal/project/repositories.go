@@ -80,7 +80,7 @@ func (r *repositories) source() (fetch.Source, error) {
 	if _, r.err = r.gitLocked(); r.err != nil {
 		return nil, r.err
 	}
-	src := fetch.NewRetry(r.git, fetch.RetryOptions{})
+	src := fetch.NewRetry(r.git, fetch.RetryOptions{Announce: r.p.opt.Announce})
 	if r.p.opt.Fetched != nil {
 		src = fetch.NewLog(src, r.p.opt.Fetched)
 	}
