@@ -92,27 +92,24 @@ type SkippedSkill struct {
 // the new lock's, removed entries after it.
 func lockChanges(old, new *lockfile.Lock) []SkillChange {
 	var out []SkillChange
-	direct := map[string]string{}
+	before, after := entriesByKey(old), entriesByKey(new)
 	if new != nil {
-		direct = new.Root.Requires
 		for _, e := range new.Skills {
 			c := SkillChange{
 				Key: e.Key, Action: Added, To: e.Version, Digest: e.Digest, Source: sourceText(e),
 				Files: e.Size.Files, Bytes: e.Size.Body + e.Size.Resources,
 			}
-			_, isDirect := direct[e.Key]
-			c.Transitive = !isDirect
-			if old != nil {
-				if o := old.Get(e.Key); o != nil {
-					c.From, c.Action = o.Version, compareEntries(o, e)
-				}
+			_, direct := new.Root.Requires[e.Key]
+			c.Transitive = !direct
+			if o := before[e.Key]; o != nil {
+				c.From, c.Action = o.Version, compareEntries(o, e)
 			}
 			out = append(out, c)
 		}
 	}
 	if old != nil {
 		for _, o := range old.Skills {
-			if new == nil || new.Get(o.Key) == nil {
+			if after[o.Key] == nil {
 				out = append(out, SkillChange{Key: o.Key, Action: Removed, From: o.Version, Source: sourceText(o), Digest: o.Digest})
 			}
 		}
@@ -120,7 +117,22 @@ func lockChanges(old, new *lockfile.Lock) []SkillChange {
 	return out
 }
 
+// entriesByKey indexes a lock's entries; nil has none.
+func entriesByKey(l *lockfile.Lock) map[string]*lockfile.Entry {
+	if l == nil {
+		return nil
+	}
+	m := make(map[string]*lockfile.Entry, len(l.Skills))
+	for _, e := range l.Skills {
+		m[e.Key] = e
+	}
+	return m
+}
+
 func compareEntries(o, e *lockfile.Entry) Action {
+	if o == e {
+		return Kept
+	}
 	ov, oerr := skill.ParseVersion(o.Version)
 	ev, eerr := skill.ParseVersion(e.Version)
 	if oerr == nil && eerr == nil {

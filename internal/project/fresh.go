@@ -142,9 +142,10 @@ func sameMembers(a, b []string) bool {
 func (p *Project) staleGraph(ctx context.Context) (diag.List, error) {
 	r := &resolution{universe: newUniverse(p)}
 	in := resolver.Input{Frozen: true}
+	locked := entriesByKey(p.lock)
 	for _, s := range p.manifest.Skills {
 		e := resolver.Edge{Name: s.Key, Range: s.Requirement.Range, Ref: s.Requirement.Ref, Digest: s.Requirement.Digest}
-		entry := p.lock.Get(string(s.Key))
+		entry := locked[string(s.Key)]
 		if entry == nil {
 			return diag.List{p.outdated("`%s` has no entry in the lock", s.Key)}, nil
 		}

@@ -169,7 +169,7 @@ func (p *Project) apply(ctx context.Context, t transaction, opt InstallOptions) 
 	}
 	change.Plan = plan.Actions
 	change.disk(plan.Actions)
-	if plan.NoOp() && len(files) == 0 && p.judgedBefore(t.lock) {
+	if plan.NoOp() && len(files) == 0 && p.judgedBefore(bytes) {
 		change.UpToDate = true
 		if !opt.DryRun {
 			p.cache.Flush(ctx) // only a run that resolved has learnt anything
@@ -340,14 +340,14 @@ func (p *Project) unmanaged(c *Change) error {
 }
 
 // judgedKey names the facts under which a lock was found acceptable.
-func (p *Project) judgedKey(l *lockfile.Lock) string {
-	return string(p.policies.Fingerprint()) + "\x00" + string(skill.DigestOf(l.Bytes()))
+func (p *Project) judgedKey(lock []byte) string {
+	return string(p.policies.Fingerprint()) + "\x00" + string(skill.DigestOf(lock))
 }
 
 // judgedBefore reports whether this lock passed this policy in an earlier run,
 // and the clock has not passed the point where that could change.
-func (p *Project) judgedBefore(l *lockfile.Lock) bool {
-	data, ok := p.cache.Get(bucketJudged, p.judgedKey(l))
+func (p *Project) judgedBefore(lock []byte) bool {
+	data, ok := p.cache.Get(bucketJudged, p.judgedKey(lock))
 	if !ok {
 		return false
 	}
@@ -358,9 +358,9 @@ func (p *Project) judgedBefore(l *lockfile.Lock) bool {
 	return until.IsZero() || p.opt.Now().Before(until)
 }
 
-func (p *Project) setJudged(l *lockfile.Lock, until time.Time) {
+func (p *Project) setJudged(lock []byte, until time.Time) {
 	if data, err := json.Marshal(until); err == nil {
-		p.cache.Put(bucketJudged, p.judgedKey(l), data)
+		p.cache.Put(bucketJudged, p.judgedKey(lock), data)
 	}
 }
 
@@ -431,7 +431,7 @@ func (p *Project) check(ctx context.Context, t transaction, change *Change, plan
 	}
 	p.reportGathered()
 	if len(opt.AllowUntrusted) == 0 {
-		p.setJudged(t.lock, until)
+		p.setJudged(t.lock.Bytes(), until)
 	}
 	return nil
 }

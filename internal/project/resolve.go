@@ -248,7 +248,7 @@ func (p *Project) lockedEntries(l *lockfile.Lock, u *universe) []resolver.Locked
 		v, _ := skill.ParseVersion(e.Version)
 		c := resolver.Candidate{
 			Name: skill.Key(e.Key), Source: src.Identity(), Version: v, Commit: e.Source.Commit,
-			Retracted: e.Retracted != "", RetractedReason: e.Retracted, Cached: p.cache.Has(e.Digest),
+			Retracted: e.Retracted != "", RetractedReason: e.Retracted, Cached: p.opt.Offline && p.cache.Has(e.Digest), // two thousand looks that only --offline needs
 		}
 		u.remember(c, candidate{source: src, tag: e.Source.Tag, ref: e.Source.Ref, want: entryWant(e)})
 		out = append(out, resolver.Locked{Candidate: c, Digest: e.Digest, Edges: lockedEdges(l, e, src, u), Refs: refNames(e), RegistryChanged: p.registryChanged(skill.Key(e.Key), src)})
