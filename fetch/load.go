@@ -39,7 +39,7 @@ type Sink func(f skill.File, data []byte) error
 // (skill_not_found), links that leave the repository, dangle or loop
 // (symlink_escapes, symlink_dangling, symlink_loop), paths that no tree may hold
 // (path_unsafe), too many or too large files (tree_too_large, counted while
-// links are expanded), pointers of Git LFS (lfs_pointer) and submodules
+// links are expanded), a signature of more than 8 MiB (signature_too_large), pointers of Git LFS (lfs_pointer) and submodules
 // (submodule_in_skill). Several faults of links and paths are a diag.List.
 func Load(ctx context.Context, s Snapshot, commit ID, path string, opt LoadOptions, sink Sink) (*Content, error) {
 	var each func(int, skill.File, []byte) error

@@ -122,6 +122,7 @@ func TestLoadRefuses(t *testing.T) {
 		code    diag.Code
 	}{
 		{"no directory", files{"x": good}, diag.SkillNotFound},
+		{"signature too large", files{"s/SKILL.md": good, "s/skill.oms.sig": text(strings.Repeat("s", 8<<20+1))}, diag.SignatureTooLarge},
 		{"no SKILL.md", files{"s/README.md": good}, diag.SkillNotFound},
 		{"a file", files{"s": good}, diag.SkillNotFound},
 		{"SKILL.md is a directory", files{"s/SKILL.md/x": good}, diag.SkillNotFound},

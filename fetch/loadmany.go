@@ -180,11 +180,15 @@ func (it *item) take(p plannedFile, data []byte, sum [sha256.Size]byte) (f skill
 	switch {
 	case it.err != nil:
 		return f, false
-	case int64(len(data)) > it.limits.FileBytes:
-		it.err = it.tooLarge("file %q has %d bytes; the limit is %d", p.path, len(data), it.limits.FileBytes)
+	case p.path == skill.SignatureFile && len(data) > maxSignatureBytes:
+		it.err = diag.New(diag.SignatureTooLarge, "%s: %s has %d bytes; the limit is %d", it.place, p.path, len(data), maxSignatureBytes).
+			WithHint("ask the author to sign again: a bundle has some kilobytes")
 		return f, false
 	case p.path == skill.SignatureFile:
 		it.signature = append([]byte{}, data...)
+		return f, false
+	case int64(len(data)) > it.limits.FileBytes:
+		it.err = it.tooLarge("file %q has %d bytes; the limit is %d", p.path, len(data), it.limits.FileBytes)
 		return f, false
 	case isLFSPointer(data):
 		it.finding(diag.LfsPointer, p.path, "`%s` is a pointer of Git LFS, not the file itself", "the author has to commit the file itself, or the skill has to do without it")
@@ -216,6 +220,10 @@ func (it *item) finish() Loaded {
 		Signature: it.signature, Time: it.commit.Time,
 	}}
 }
+
+// maxSignatureBytes bounds the signature, which is no part of the tree and of its
+// limits. A mirror holds no larger one either; real ones have 5 to 300 KB.
+const maxSignatureBytes = 8 << 20
 
 // lfsHeader begins every pointer file of Git LFS, which by its specification
 // have fewer than 1024 bytes.

@@ -17,9 +17,14 @@ const SignatureFile = "skill.oms.sig"
 // here could hold it.
 const maxPathBytes = 4096
 
+// maxElementBytes bounds one name in a path: NAME_MAX of every file system in
+// use, so that a longer one could be written nowhere.
+const maxElementBytes = 255
+
 // CheckPath says whether p may name a file inside a skill: relative, clean,
-// '/'-separated UTF-8 without control characters, backslashes, "..", a .git of
-// any spelling or a Windows device name. The error's code is "path_unsafe".
+// '/'-separated UTF-8 of at most 4,096 bytes, 255 in an element, without control
+// characters, backslashes, "..", a .git of any spelling or a Windows device name.
+// The error's code is "path_unsafe".
 func CheckPath(p string) error {
 	if why := pathFault(p); why != "" {
 		return fault("path_unsafe", 0, fmt.Sprintf("path %q %s", p, why))
@@ -49,6 +54,8 @@ func pathFault(p string) string {
 		switch {
 		case element == "":
 			return "has an empty element"
+		case len(element) > maxElementBytes:
+			return fmt.Sprintf("has an element of more than %d bytes", maxElementBytes)
 		case element == "." || element == "..":
 			return "has an element `" + element + "`"
 		case isDotGit(element):

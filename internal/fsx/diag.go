@@ -10,7 +10,7 @@ import (
 )
 
 // Diag turns an error of the file system into a finding: disk_full,
-// permission_denied or, for every other, disk_failed. doing says what was being
+// permission_denied, path_unsafe for a name that Windows would change, or, for every other, disk_failed. doing says what was being
 // done, lower case, such as "install `pdf`". Whatever is no error of the file
 // system, findings and nil among them, stays as it is.
 func Diag(err error, doing string) error {
@@ -21,6 +21,9 @@ func Diag(err error, doing string) error {
 		return err
 	}
 	switch {
+	case errors.Is(err, errFolded):
+		return diag.New(diag.PathUnsafe, "%s: a name cannot be written here as it is", doing).WithCause(err).
+			WithHint("ask the author to rename the file")
 	case isDiskFull(err):
 		return diag.New(diag.DiskFull, "%s: the disk is full", doing).WithCause(err).
 			WithHint("free some space and run the command again")

@@ -64,7 +64,7 @@ type Fakes struct {
 	NoHardlinks     bool // hard links are refused, as on FAT and across devices
 	NoExec          bool // the executable bit is not kept, as on Windows
 	CaseInsensitive bool // PDF and pdf are one name, as on macOS and Windows
-	ReservedNames   bool // CON, NUL and the like cannot be created, as on Windows
+	ReservedNames   bool // CON, NUL, "a:b", "a." and the like cannot be created, as on Windows
 	MaxPath         int  // longest absolute path in bytes; 0 is no bound
 	// BusyRenames is how many of the next renames fail because a file below is
 	// open, as on Windows. nil fails none.

@@ -238,6 +238,14 @@ func TestFakes(t *testing.T) {
 				t.Errorf("%s could be created", name)
 			}
 		}
+		for _, name := range []string{"a:b", "a.", "a ", "a.:$DATA"} {
+			if err := root.WriteFile(name, nil, 0o644); diag.CodeOf(fsx.Diag(err, "write")) != diag.PathUnsafe {
+				t.Errorf("%q: %v, want path_unsafe", name, err)
+			}
+			if err := root.MkdirAll("d/"+name+"/e", 0o755); diag.CodeOf(fsx.Diag(err, "write")) != diag.PathUnsafe {
+				t.Errorf("directory %q: %v, want path_unsafe", name, err)
+			}
+		}
 		must(t, root.WriteFile("console", nil, 0o644))
 	})
 	t.Run("paths are bounded", func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"runtime"
 	"strings"
 	"syscall"
 
@@ -18,6 +19,7 @@ var (
 
 	errNoLinks  = errors.New("this disk has no such links")
 	errReserved = errors.New("the name is reserved for a device")
+	errFolded   = errors.New("Windows takes the name for another, or for a part of a file")
 	errTooLong  = syscall.ENAMETOOLONG
 	errBusy     = errors.New("a file below is open")
 )
@@ -67,10 +69,20 @@ func (r *Root) creatable(p string) (string, error) {
 	if fakes.ReservedNames && skill.IsWindowsDevice(path.Base(p)) {
 		return "", &fs.PathError{Op: "create", Path: r.abs(p), Err: errReserved}
 	}
+	if (fakes.ReservedNames || runtime.GOOS == "windows") && foldedOnNTFS(path.Base(p)) {
+		return "", &fs.PathError{Op: "create", Path: r.abs(p), Err: errFolded}
+	}
 	if fakes.MaxPath > 0 && len(r.abs(p)) > fakes.MaxPath {
 		return "", &fs.PathError{Op: "create", Path: r.abs(p), Err: errTooLong}
 	}
 	return p, nil
+}
+
+// foldedOnNTFS reports whether name is not the name that a file of it would have
+// there: what follows a colon names a stream of the file before it, and programs
+// drop dots and blanks at the end.
+func foldedOnNTFS(name string) bool {
+	return strings.Contains(name, ":") || name != strings.TrimRight(name, ". ")
 }
 
 // IsNoLinks reports whether err says that the disk, or the user's rights on it,
