@@ -19,8 +19,9 @@ func (p *Project) staleness(ctx context.Context, bytes bool) (diag.List, error) 
 		return diag.List{p.outdated("there is no %s", lockfile.FileName)}, nil
 	}
 	var list diag.List
-	list = append(list, p.compareMaps("requires", p.emptyLock().Root.Requires, p.lock.Root.Requires)...)
-	list = append(list, p.compareMaps("overrides", p.emptyLock().Root.Overrides, p.lock.Root.Overrides)...)
+	wanted := p.emptyLock()
+	list = append(list, p.compareMaps("requires", wanted.Root.Requires, p.lock.Root.Requires)...)
+	list = append(list, p.compareMaps("overrides", wanted.Root.Overrides, p.lock.Root.Overrides)...)
 	if want := p.targets(); !slices.Equal(want, p.lock.Targets) {
 		list = append(list, p.outdated("the targets are %v in skills.toml and %v in the lock", want, p.lock.Targets))
 	}
@@ -52,6 +53,9 @@ func (p *Project) outdated(format string, args ...any) *diag.Error {
 
 func (p *Project) compareMaps(what string, manifest, lock map[string]string) diag.List {
 	var list diag.List
+	if maps.Equal(manifest, lock) {
+		return nil
+	}
 	keys := maps.Clone(manifest)
 	if keys == nil {
 		keys = map[string]string{}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/skillpm/skillpm/internal/diag"
@@ -47,15 +48,19 @@ func (p *Project) Install(ctx context.Context, opt InstallOptions) (*Change, err
 	if err != nil {
 		return nil, err
 	}
-	if l := p.prunedLock(); retargeted != nil && l != nil {
-		return p.apply(ctx, transaction{old: p.lock, lock: l, manifest: retargeted}, opt)
+	if retargeted != nil {
+		if l := p.prunedLock(); l != nil {
+			return p.apply(ctx, transaction{old: p.lock, lock: l, manifest: retargeted}, opt)
+		}
 	}
+	// Mostly the lock is current: the disk is looked at while that is found out.
+	ahead := p.previewAhead(ctx, opt)
 	stale, err := p.staleness(ctx, opt.Frozen)
 	if err != nil {
 		return nil, err
 	}
 	if len(stale) == 0 {
-		return p.apply(ctx, transaction{old: p.lock, lock: p.lock}, opt)
+		return p.apply(ctx, transaction{old: p.lock, lock: p.lock, preview: ahead}, opt)
 	}
 	if opt.Frozen {
 		return nil, stale.Err()
@@ -77,6 +82,42 @@ type transaction struct {
 	manifest  []byte // nil where skills.toml stays
 	behind    []Behind
 	skipped   []SkippedSkill
+	// preview returns the plan for lock where it is being made already.
+	preview func() (*install.Plan, error)
+}
+
+// previewAhead begins to look at the disk for the lock as it is, and returns how
+// to wait for the plan. Its notes are passed on only if it is waited for.
+func (p *Project) previewAhead(ctx context.Context, opt InstallOptions) func() (*install.Plan, error) {
+	if p.lock == nil || opt.NoInstall {
+		return nil
+	}
+	want, options := p.desired(p.lock, p.lock, opt.Force), p.installOptions()
+	var notes diag.List
+	var mu sync.Mutex
+	options.Note = func(e *diag.Error) {
+		mu.Lock()
+		defer mu.Unlock()
+		notes = append(notes, e)
+	}
+	var plan *install.Plan
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		err = diag.Guard(func() error {
+			var err error
+			plan, err = install.Preview(ctx, p.layout(), options, want)
+			return err
+		})
+	}()
+	return func() (*install.Plan, error) {
+		<-done
+		for _, n := range notes {
+			p.opt.Report(n)
+		}
+		return plan, err
+	}
 }
 
 // relock resolves the manifest into a new lock.
@@ -163,7 +204,13 @@ func (p *Project) apply(ctx context.Context, t transaction, opt InstallOptions) 
 	if opt.NoInstall {
 		return change, p.writeOnly(ctx, t, change, files, opt)
 	}
-	plan, err := install.Preview(ctx, p.layout(), p.installOptions(), want)
+	preview := t.preview
+	if preview == nil {
+		preview = func() (*install.Plan, error) {
+			return install.Preview(ctx, p.layout(), p.installOptions(), want)
+		}
+	}
+	plan, err := preview()
 	if err != nil {
 		return nil, err
 	}
