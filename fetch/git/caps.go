@@ -5,8 +5,11 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/skillpm/skillpm/fetch"
+	"github.com/skillpm/skillpm/skill"
 )
 
 // caps is what a server can do.
@@ -141,7 +144,7 @@ func (c *caps) addWords(words string) error {
 	for word := range strings.FieldsSeq(words) {
 		key, value, _ := strings.Cut(word, "=")
 		if key == "symref" {
-			if target, ok := strings.CutPrefix(value, "HEAD:"); ok {
+			if target, ok := strings.CutPrefix(value, "HEAD:"); ok && legalRef(target) {
 				c.refs.Head = target
 			}
 			continue
@@ -171,7 +174,9 @@ func (c *caps) addRef(line string) error {
 	return addRef(c.refs, name, c.format.text(o))
 }
 
-// addRef adds one advertised name; "x^{}" is what the tag before it peels to.
+// addRef adds one advertised name; "x^{}" is what the tag before it peels to. A
+// name that git could not have made, or that reads as another, is left out: no
+// requirement can name it.
 func addRef(refs *fetch.Refs, name string, id fetch.ID) error {
 	if name == "HEAD" {
 		refs.HeadID = id
@@ -183,11 +188,24 @@ func addRef(refs *fetch.Refs, name string, id fetch.ID) error {
 		}
 		return nil
 	}
+	if !legalRef(name) {
+		return nil
+	}
 	if len(refs.List) >= maxRefs {
 		return tooLarge("the repository has more than %d refs", maxRefs)
 	}
 	refs.List = append(refs.List, fetch.Ref{Name: name, ID: id})
 	return nil
+}
+
+// legalRef reports whether name, in full and as people write it, is one that
+// skill.CheckRef accepts, in UTF-8 without blanks and marks that reorder text.
+func legalRef(name string) bool {
+	short := strings.TrimPrefix(strings.TrimPrefix(name, "refs/heads/"), "refs/tags/")
+	odd := func(r rune) bool {
+		return unicode.In(r, unicode.Bidi_Control, unicode.Zs, unicode.Zl, unicode.Zp)
+	}
+	return utf8.ValidString(name) && !strings.ContainsFunc(name, odd) && skill.CheckRef(name) == nil && skill.CheckRef(short) == nil
 }
 
 func sortRefs(refs *fetch.Refs) {

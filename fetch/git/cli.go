@@ -31,7 +31,7 @@ func (s *Source) cliRefs(ctx context.Context, repo skill.Source, prefixes []stri
 	for line := range strings.Lines(out) {
 		id, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		if target, symref := strings.CutPrefix(id, "ref: "); ok && symref {
-			if name == "HEAD" {
+			if name == "HEAD" && legalRef(target) {
 				refs.Head = target
 			}
 			continue

@@ -67,10 +67,17 @@ func readLsRef(refs *fetch.Refs, line string, f format) error {
 	}
 	var peeled fetch.ID
 	for _, attribute := range fields[2:] {
-		key, value, _ := strings.Cut(attribute, ":")
+		key, value, ok := strings.Cut(attribute, ":")
+		if !ok { // the name before it holds a blank
+			if name != "HEAD" {
+				return nil
+			}
+			refs.Head = ""
+			continue
+		}
 		switch key {
 		case "symref-target":
-			if name == "HEAD" {
+			if name == "HEAD" && legalRef(value) {
 				refs.Head = value
 			}
 		case "peeled":

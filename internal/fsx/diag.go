@@ -10,9 +10,10 @@ import (
 )
 
 // Diag turns an error of the file system into a finding: disk_full,
-// permission_denied, path_unsafe for a name that Windows would change, or, for every other, disk_failed. doing says what was being
-// done, lower case, such as "install `pdf`". Whatever is no error of the file
-// system, findings and nil among them, stays as it is.
+// permission_denied, path_unsafe for a name that Windows would change, or, for
+// every other, disk_failed. doing says what was being done, lower case, such as
+// "install `pdf`". Whatever is no error of the file system, findings and nil
+// among them, stays as it is.
 func Diag(err error, doing string) error {
 	if err == nil || !ofFileSystem(err) {
 		return err

@@ -31,7 +31,7 @@ func (p *Project) addGit(ctx context.Context, s spec, opt AddOptions) ([]additio
 	}
 	at, err := p.headFor(ctx, refs, s)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, p.meantSkill(ctx, refs, s, err)
 	}
 	d, err := p.discover(ctx, parent{src: s.source, want: at})
 	if err != nil {
@@ -104,8 +104,7 @@ func pickNamed(src skill.Source, d *fetch.Discovery, listed []fetch.Found, names
 		}
 		switch len(hits) {
 		case 0:
-			faults = append(faults, diag.New(diag.SkillNotFound, "no skill `%s` in %s", name, src.Repository()).
-				WithHint("`skillpm add %s` lists what there is", short(src)))
+			faults = append(faults, noSuchSkill(src, listed, name))
 		case 1:
 			if !slices.Contains(paths, hits[0].Path) {
 				paths = append(paths, hits[0].Path)
@@ -163,8 +162,12 @@ func (p *Project) addHead(ctx context.Context, refs *fetch.Refs, src skill.Sourc
 		return addition{}, err
 	}
 	req := skill.Requirement{Source: src, Ref: strings.TrimPrefix(head.Ref, "refs/heads/")}
-	if req.Ref == "" { // a detached HEAD has no name
-		req.Ref = string(head.Commit)
+	_, tag := refs.Find("refs/tags/" + req.Ref)
+	switch {
+	case req.Ref == "" || skill.CheckRef(req.Ref) != nil:
+		req.Ref = string(head.Commit) // a detached HEAD has no name, another none that can be written
+	case tag || fetch.IsCommit(req.Ref):
+		req.Ref = head.Ref // the short name would mean that
 	}
 	return p.addAt(ctx, req, fetch.Want{Commit: head.Commit, Ref: head.Ref}, as)
 }
@@ -273,25 +276,4 @@ func (p *Project) noteMixed(ctx context.Context, src skill.Source, list fetch.Ve
 	if mixed, err := list.TagsMixed(snaps[0], snaps[1]); err == nil && mixed {
 		p.opt.Report(diag.Note(diag.TagsMixed, "%s has repository-wide tags that are newer than those of this skill; they do not count", src.Identity()))
 	}
-}
-
-// atWrongPlace adds to skill_not_found where a skill of that name is.
-func (p *Project) atWrongPlace(ctx context.Context, src skill.Source, want fetch.Want, err error) error {
-	if diag.CodeOf(err) != diag.SkillNotFound {
-		return err
-	}
-	e := *diag.All(err)[0]
-	d, discoverErr := p.discover(ctx, parent{src: src, want: want})
-	if discoverErr != nil {
-		return err
-	}
-	for _, f := range d.Skills {
-		if path.Base(f.Path) == src.Name() && f.Excluded == "" {
-			return e.WithHint("did you mean %s?", src.WithSubpath(f.Path).Identity())
-		}
-	}
-	if e.Hint == "" {
-		e.Hint = fmt.Sprintf("`skillpm add %s` lists the skills there", short(src))
-	}
-	return &e
 }
