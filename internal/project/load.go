@@ -211,6 +211,7 @@ func (u *universe) loadAt(ctx context.Context, want resolver.Wanted) error {
 		return err
 	}
 	c.Name, c.Source = want.Name, want.Source
+	c.Cached = u.p.opt.Offline && u.p.atHand(src, known.want.Commit)
 	u.remember(c, known)
 	u.setAt(want.Name, want.Source, want.Ref, atAnswer{c, resolver.Loaded})
 	return nil

@@ -160,6 +160,7 @@ func (r *repositories) listing(ctx context.Context, src skill.Source) (*fetch.Re
 			repo.refs = refs
 			return refs, nil
 		}
+		err = meantPath(src, err)
 		if ctx.Err() == nil { // retried already: the next skill of it would wait as long again
 			repo.failed = err
 		}

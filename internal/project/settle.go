@@ -337,7 +337,11 @@ func ambiguousSkills(src skill.Source, listed []fetch.Found) *diag.Error {
 		e.WithDetail("%s", src.WithSubpath(f.Path).Identity())
 	}
 	e.Data = map[string]any{"paths": names}
-	return e.WithHint("`skillpm add %s//%s` takes one, --skill NAME… some, --all every one", short(src), listed[0].Path)
+	e.WithHint("`skillpm add %s//%s` takes one, --skill NAME… some, --all every one", short(src), listed[0].Path)
+	if len(listed) > maxListed {
+		e.Hint += fmt.Sprintf("; `skillpm search WORD %s` looks for one", short(src))
+	}
+	return e
 }
 
 // short returns a repository as people write it.
