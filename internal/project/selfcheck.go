@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -40,6 +41,31 @@ func (p *Project) selfCheck(code diag.Code) []lie {
 		if edge.From != "" { // the project's own are compared with skills.toml
 			add(edge.From, "it requires `%s`, which the lock does not have", edge.To)
 		}
+	}
+	return list
+}
+
+// strangeSources returns the entries that lie elsewhere than the lock's own root
+// requirement of their key says, as findings of verify; against skills.toml,
+// staleGraph does the same.
+func (p *Project) strangeSources() []lie {
+	var list []lie
+	for _, e := range p.lock.Skills {
+		text := cmp.Or(p.lock.Root.Overrides[e.Key], p.lock.Root.Requires[e.Key])
+		wanted, err := skill.ParseRequirement(text, nil)
+		if err == nil && wanted.Source.IsZero() {
+			wanted, err = skill.ParseRequirement(p.lock.Root.Requires[e.Key], nil)
+		}
+		if err != nil || wanted.Source.IsZero() {
+			continue // the lock's reader judges requirements
+		}
+		src, ok := entrySource(e)
+		if ok && rootAllows(manifestSkill{Requirement: wanted}, e, src.Identity()) {
+			continue
+		}
+		f := p.outdated("`%s`: the lock's source %s is not what its root requires, %s", e.Key, src.Identity(), wanted.Source.Identity())
+		f.Code = diag.VerifyChanged
+		list = append(list, lie{e.Key, f})
 	}
 	return list
 }

@@ -77,7 +77,7 @@ func (p *Project) Verify(ctx context.Context, opt VerifyOptions) (*VerifyResult,
 		result.Skills = append(result.Skills, v)
 	}
 	p.reportGathered()
-	list = append(list, result.markLies(p.selfCheck(diag.VerifyChanged))...)
+	list = append(list, result.markLies(append(p.selfCheck(diag.VerifyChanged), p.strangeSources()...))...)
 	list = append(list, p.staleChains()...)
 	return result, list.Err()
 }
