@@ -139,7 +139,7 @@ func (p *Project) locksAt(place string, stdin io.Reader) ([]NamedLock, error) {
 	if info.IsDir() {
 		return p.locksBelow(path)
 	}
-	data, err := readBounded(path)
+	data, err := readAs(diag.LockCorrupt, path)
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,7 @@ import (
 	"github.com/skillpm/skillpm/lockfile"
 	"github.com/skillpm/skillpm/resolver"
 	"github.com/skillpm/skillpm/signing"
+	"github.com/skillpm/skillpm/skill"
 )
 
 // Options say where a run works and how it speaks. The zero value of a field
@@ -358,7 +359,25 @@ func (p *Project) display(path string) string {
 // of 10,000 skills has about 15 MB.
 const maxProjectFile = 64 << 20
 
+// readBounded reads a file of at most maxProjectFile. A larger one is what the
+// file would be if it could not be parsed: manifest_invalid, policy_invalid,
+// lock_corrupt, and fetch_too_large for a file of another kind.
 func readBounded(path string) ([]byte, error) {
+	code := diag.FetchTooLarge
+	switch filepath.Base(path) {
+	case manifest.FileName, manifest.ConfigName:
+		code = diag.ManifestInvalid
+	case trustFile:
+		code = diag.PolicyInvalid
+	case lockfile.FileName:
+		code = diag.LockCorrupt
+	case skill.SignatureFile:
+		code = diag.SignatureTooLarge
+	}
+	return readAs(code, path)
+}
+
+func readAs(tooLarge diag.Code, path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fileError(err)
@@ -367,7 +386,7 @@ func readBounded(path string) ([]byte, error) {
 		return nil, diag.New(diag.PermissionDenied, "%s is no regular file", path)
 	}
 	if info.Size() > maxProjectFile {
-		return nil, diag.New(diag.FetchTooLarge, "%s has %d bytes; the limit is %d", path, info.Size(), maxProjectFile)
+		return nil, diag.New(tooLarge, "%s has %d bytes; the limit is %d", path, info.Size(), maxProjectFile)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
