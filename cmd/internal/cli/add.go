@@ -166,7 +166,7 @@ func newRemoveCmd(app *App) *cobra.Command {
 	var s scope
 	var f installFlags
 	cmd := &cobra.Command{
-		Use: "remove NAME…", Aliases: []string{"rm"}, Args: cobra.MinimumNArgs(1),
+		Use: "remove NAME…", Aliases: []string{"rm", "uninstall"}, Args: cobra.MinimumNArgs(1),
 		Short: "Take skills out of skills.toml, the lock and the disk",
 	}
 	s.add(cmd)

@@ -90,7 +90,11 @@ func (app *App) command(cmd *cobra.Command, name string, run runFunc) *cobra.Com
 	}
 	cmd.Args = func(c *cobra.Command, args []string) error {
 		if err := check(c, args); err != nil {
-			return usageError("%s", firstLower(err.Error())).WithHint("`%s --help` shows how it is called", c.CommandPath())
+			found := "no argument"
+			if len(args) > 0 {
+				found = plural(len(args), "argument")
+			}
+			return usageError("expected `%s`, found %s", c.UseLine(), found).WithHint("`%s --help` shows how it is called", c.CommandPath())
 		}
 		return nil
 	}

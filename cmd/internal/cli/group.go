@@ -8,7 +8,7 @@ import "github.com/spf13/cobra"
 func (app *App) closeGroups(root *cobra.Command) {
 	run := root.RunE
 	root.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 && app.flags.json {
+		if len(args) == 0 && app.flags.json && !cmd.Flags().Changed("version") {
 			return noSubcommand(cmd)
 		}
 		return run(cmd, args)

@@ -14,6 +14,7 @@ to the byte: versions, dependencies, a lockfile that can be verified, signatures
   skillpm verify                              prove that it still is`
 
 func newRoot(app *App) *cobra.Command {
+	var version bool
 	root := &cobra.Command{
 		Use:           "skillpm",
 		Short:         "The package manager for Agent Skills",
@@ -25,12 +26,16 @@ func newRoot(app *App) *cobra.Command {
 			if len(args) > 0 {
 				return app.unknownCommand(cmd, args[0])
 			}
+			if version {
+				return newVersionCmd(app).RunE(cmd, args)
+			}
 			return cmd.Help()
 		},
 		PersistentPreRunE: func(*cobra.Command, []string) error { return app.applyGlobals() },
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
 	}
 	app.globalFlags(root)
+	root.Flags().BoolVar(&version, "version", false, "print the version")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError("%s", firstLower(err.Error())).WithHint("`%s --help` lists its flags", cmd.CommandPath())
 	})
