@@ -227,6 +227,9 @@ func contentFault(missing, changed, unsigned []string) *fault {
 			f.details = append(f.details, fmt.Sprintf("%s %s", quote(p), kind.what))
 		}
 	}
+	if f != nil && len(f.details) == 1 { // the message says it
+		f.details = nil
+	}
 	return f
 }
 
