@@ -44,7 +44,7 @@ type Tagged struct {
 func Tag(ctx context.Context, name, version string, opt TagOptions) (*Tagged, error) {
 	v, err := skill.ParseVersion(version)
 	if err != nil {
-		return nil, diag.New(diag.Usage, "`%s` is no strict version such as 1.2.0: %s", version, err)
+		return nil, diag.New(diag.Usage, "%s", err).WithHint("a version is written as 1.2.0")
 	}
 	repo, err := openRepository(ctx, opt.Base)
 	if err != nil {
