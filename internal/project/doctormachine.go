@@ -33,7 +33,8 @@ func (d *doctor) cache(ctx context.Context, p *Project) {
 		return
 	}
 	if len(d.result.Checks) == before {
-		d.ok("%s: %s, %d bytes", dir, plural(usage.Trees, "tree"), usage.TreeBytes+usage.BundleBytes+usage.IndexBytes)
+		total := usage.TreeBytes + usage.BundleBytes + usage.IndexBytes
+		d.ok("%s: %s, %.1f MB", dir, plural(usage.Trees, "skill"), float64(total)/1e6)
 	}
 }
 
