@@ -268,3 +268,20 @@ func TestCancelled(t *testing.T) {
 		}
 	}
 }
+
+// What a run that was killed before its journal had staged goes with the next
+// run, also one that has nothing to do.
+func TestStagingOfAKilledRunGoes(t *testing.T) {
+	p := newProject(t)
+	p.order(p.put("alpha", alpha))
+	p.mustApply()
+	alpha.write(t, p.path(".skillpm/stage/new/0"))
+	plan := p.preview()
+	if !plan.NoOp() {
+		t.Errorf("staging alone is work: %v", kinds(plan))
+	}
+	install.Refresh(t.Context(), p.layout, p.opt, plan)
+	if _, err := os.Lstat(p.path(".skillpm/stage")); !os.IsNotExist(err) {
+		t.Errorf("the staging is still there: %v", err)
+	}
+}

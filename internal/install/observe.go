@@ -40,6 +40,9 @@ type view struct {
 	link      Link
 	force     bool
 	pending   bool
+	// staged: a run that was killed before its journal left its staging behind,
+	// or one is preparing skills now.
+	staged bool
 }
 
 // observe looks at every place that is wanted, was ours, or is in a target.
@@ -51,6 +54,9 @@ func (s *site) observe(ctx context.Context, want Desired) (*view, error) {
 	v := &view{at: s.opt.Now(), receipt: r, old: want.OldLock, new: map[skill.Key]skill.Digest{}, link: want.Link, force: want.Force}
 	if _, err := s.root.Lstat(s.state(journalName)); err == nil {
 		v.pending = true
+	}
+	if _, err := s.root.Lstat(s.state(stageName)); err == nil {
+		v.staged = true
 	}
 	if v.want, err = s.placements(want); err != nil {
 		return nil, err

@@ -120,11 +120,12 @@ func Preview(ctx context.Context, layout Layout, opt Options, want Desired) (*Pl
 }
 
 // Refresh writes the stat signatures of a plan that is a NoOp but had to hash,
-// so that the next run need not. It waits for nobody and fails silently: it
-// saves time and nothing else. Nothing is written when no signature would
-// prove anything yet.
+// so that the next run need not, and clears what a killed run staged. It waits
+// for nobody and fails silently: it saves time and space and nothing else. No
+// receipt is written when no signature would prove anything yet.
 func Refresh(ctx context.Context, layout Layout, opt Options, plan *Plan) {
-	if !plan.NoOp() || !plan.worthRefreshing() {
+	worth := plan.worthRefreshing()
+	if !plan.NoOp() || !worth && !plan.view.staged {
 		return
 	}
 	opt.Wait, opt.Announce, opt.Note = -1, nil, func(*diag.Error) {}
@@ -133,6 +134,9 @@ func Refresh(ctx context.Context, layout Layout, opt Options, plan *Plan) {
 		return
 	}
 	defer s.Close()
+	if !worth {
+		return // beginning has cleared
+	}
 	if now, err := s.site.readReceipt(); err != nil || !now.sameBut(plan.view.receipt) {
 		return // another run was here since
 	}

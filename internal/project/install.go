@@ -239,6 +239,7 @@ func (p *Project) apply(ctx context.Context, t transaction, opt InstallOptions) 
 	if plan.NoOp() && len(files) == 0 {
 		change.UpToDate = true
 		p.cache.Flush(ctx)
+		install.Refresh(ctx, p.layout(), p.installOptions(), plan)
 		return change, nil
 	}
 	if err := p.commit(ctx, t, want, change, files, opt); err != nil {
