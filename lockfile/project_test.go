@@ -12,12 +12,8 @@ import (
 )
 
 // testdata/lock/project is a small project as skillpm leaves it. The readers for
-// other languages are tested against it too, and its lock is the example at the
-// repository's root.
-const (
-	projectDir  = "../testdata/lock/project"
-	exampleFile = "../skills.lock.example"
-)
+// other languages are tested against it too.
+const projectDir = "../testdata/lock/project"
 
 func projectLock(t *testing.T) *Lock {
 	t.Helper()
@@ -66,7 +62,7 @@ func fillFromDisk(t *testing.T, e *Entry) {
 
 func TestProject(t *testing.T) {
 	l := projectLock(t)
-	for _, file := range []string{filepath.Join(projectDir, FileName), exampleFile} {
+	for _, file := range []string{filepath.Join(projectDir, FileName)} {
 		if *update {
 			if err := os.WriteFile(file, l.Bytes(), 0o644); err != nil {
 				t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 
 func example(t *testing.T) *lockfile.Lock {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "..", "skills.lock.example"))
+	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "lock", "project", "skills.lock"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func licensed(key string) string {
 	return ""
 }
 
-// The document of the example lock, byte for byte.
+// The document of the test project's lock, byte for byte.
 func TestGolden(t *testing.T) {
 	got, err := CycloneDX(example(t), Options{Name: "example", License: licensed})
 	if err != nil {
