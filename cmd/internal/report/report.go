@@ -197,14 +197,17 @@ func GitHub(list diag.List) []byte {
 		if word == "note" {
 			word = "notice"
 		}
-		fmt.Fprintf(&b, "::%s file=%s", word, property(e.File))
+		fmt.Fprintf(&b, "::%s ", word)
+		if e.File != "" {
+			fmt.Fprintf(&b, "file=%s,", property(e.File))
+		}
 		if e.Line > 0 {
-			fmt.Fprintf(&b, ",line=%d", e.Line)
+			fmt.Fprintf(&b, "line=%d,", e.Line)
 		}
 		if e.Column > 0 {
-			fmt.Fprintf(&b, ",col=%d", e.Column)
+			fmt.Fprintf(&b, "col=%d,", e.Column)
 		}
-		fmt.Fprintf(&b, ",title=%s::%s\n", property(string(e.Code)), data(message(e)))
+		fmt.Fprintf(&b, "title=%s::%s\n", property(string(e.Code)), data(message(e)))
 	}
 	return b.Bytes()
 }

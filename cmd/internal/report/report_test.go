@@ -40,6 +40,14 @@ func TestGitHubEscapesWhatWouldBeACommand(t *testing.T) {
 	}
 }
 
+// A finding about no file has no empty one.
+func TestGitHubWithoutFile(t *testing.T) {
+	got := string(report.GitHub(diag.List{diag.New(diag.Unsigned, "not signed")}))
+	if want := "::error title=unsigned::not signed\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestSARIFNamesEveryRuleOnce(t *testing.T) {
 	text, err := report.Render("sarif", "validate", "1.0.0", twoCases())
 	if err != nil {
