@@ -98,6 +98,10 @@ func (c *Checker) Check(ctx context.Context, s *Skill, now time.Time) (signing.V
 func (s *Skill) name(err error) error {
 	for _, e := range diag.All(err) {
 		e.Message = "`" + s.Name + "`: " + e.Message
+		switch e.Code { // the advice is for those who install; here the author asks
+		case diag.SignatureContentChanged, diag.SignatureContentMissing, diag.SignatureContentUnsigned:
+			e.Hint = "`skillpm sign` signs what is there now"
+		}
 		if e.File == "" {
 			e.At(s.Label, 0, 0) // a line there is one of the rule that Check made
 		}
