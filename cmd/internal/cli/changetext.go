@@ -111,6 +111,11 @@ func (c changeResult) summary() string {
 			parts = append(parts, fmt.Sprintf("%d %s", counts[a], a))
 		}
 	}
+	if restored > 0 {
+		parts = append(parts, fmt.Sprintf("%d put in place", restored))
+	} else if n := c.movedPlaces(); len(parts) == 0 && n > 0 {
+		parts = append(parts, plural(n, "place")+" changed")
+	}
 	where := strings.Join(c.Targets, ", ")
 	switch {
 	case c.DryRun:
@@ -122,10 +127,20 @@ func (c changeResult) summary() string {
 	case c.UpToDate:
 		return fmt.Sprintf("up to date: %s in %s", plural(total, "skill"), where)
 	}
-	if restored > 0 {
-		parts = append(parts, fmt.Sprintf("%d put in place", restored))
-	}
 	return fmt.Sprintf("installed: %s in %s (%s)", plural(total, "skill"), where, orNothing(parts))
+}
+
+// movedPlaces counts the places that a change of targets, links or exposure
+// filled or cleared.
+func (c changeResult) movedPlaces() int {
+	n := 0
+	for _, a := range c.Plan {
+		switch a.Kind {
+		case install.Create, install.Replace, install.Remove:
+			n++
+		}
+	}
+	return n
 }
 
 func orNothing(parts []string) string {

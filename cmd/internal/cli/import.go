@@ -86,7 +86,7 @@ type initFromResult struct{ *project.InitFromResult }
 
 // Text is init's and then import's.
 func (r initFromResult) Text(s *ui.Streams) {
-	initResult{r.InitResult}.Text(s)
+	initResult{r.InitResult}.begun(s)
 	if r.Import != nil {
 		importResult{r.Import}.Text(s)
 	}

@@ -15,6 +15,11 @@ type initResult struct{ *project.InitResult }
 
 // Text says what was written, found, and what comes next.
 func (r initResult) Text(s *ui.Streams) {
+	r.begun(s)
+	s.Infof("next: skillpm add owner/repo//path\n")
+}
+
+func (r initResult) begun(s *ui.Streams) {
 	s.Infof("%s written; skills go to %s\n", r.Manifest, strings.Join(r.Targets, ", "))
 	if len(r.Agents) > 0 {
 		s.Infof("agents found: %s\n", strings.Join(r.Agents, ", "))
@@ -31,7 +36,6 @@ func (r initResult) Text(s *ui.Streams) {
 			s.Infof("  %s\n", line)
 		}
 	}
-	s.Infof("next: skillpm add owner/repo//path\n")
 }
 
 func newInitCmd(app *App) *cobra.Command {
