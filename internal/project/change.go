@@ -67,6 +67,8 @@ type Change struct {
 	Plan []install.Action `json:"plan,omitempty"`
 	// Behind are skills not at the newest version their requirements allow.
 	Behind []Behind `json:"behind,omitempty"`
+	// Explained says why each skill has its version, if that was asked for.
+	Explained []Explanation `json:"explained,omitempty"`
 	// Skipped are skills that `add --all` could not take, with the reason.
 	Skipped []SkippedSkill `json:"skipped,omitempty"`
 	// NoInstall says that the disk was left alone.

@@ -34,6 +34,8 @@ type InstallOptions struct {
 	NoManifest bool
 	// Agents and Targets are added to those of skills.toml.
 	Agents, Targets []string
+	// Explain adds why each skill has its version.
+	Explain bool
 	// ReservedNames is a file of names that no skill may have; "" reserves none.
 	ReservedNames string
 }
@@ -196,6 +198,9 @@ func (p *Project) apply(ctx context.Context, t transaction, opt InstallOptions) 
 	change := &Change{
 		Skills: lockChanges(t.old, t.lock), Targets: t.lock.Targets, DryRun: opt.DryRun, Frozen: opt.Frozen,
 		Behind: t.behind, Skipped: t.skipped, NoInstall: opt.NoInstall,
+	}
+	if opt.Explain {
+		change.Explained = p.explain(t.lock, t.behind)
 	}
 	bytes := t.lock.Bytes()
 	change.LockChanged = !slices.Equal(bytes, p.lockData) && !opt.Frozen && !opt.NoManifest

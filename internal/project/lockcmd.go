@@ -11,6 +11,8 @@ import (
 type LockOptions struct {
 	// DryRun resolves and writes nothing.
 	DryRun bool
+	// Explain adds why each skill has its version.
+	Explain bool
 	// ResolveSubskills says yes once to repositories that dependencies bring.
 	ResolveSubskills bool
 }
@@ -19,7 +21,7 @@ type LockOptions struct {
 // alone. A lock with the conflict markers of a merge is solved anew with both
 // sides as preferences.
 func (p *Project) Lock(ctx context.Context, opt LockOptions) (*Change, error) {
-	io := InstallOptions{DryRun: opt.DryRun, ResolveSubskills: opt.ResolveSubskills, NoInstall: true}
+	io := InstallOptions{DryRun: opt.DryRun, ResolveSubskills: opt.ResolveSubskills, NoInstall: true, Explain: opt.Explain}
 	healed := p.heal()
 	stale, err := p.staleness(ctx, true)
 	if err != nil {

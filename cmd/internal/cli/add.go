@@ -24,6 +24,7 @@ type installFlags struct {
 func (f *installFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.BoolVar(&f.opt.NoInstall, "no-install", false, "change skills.toml and skills.lock only")
+	fl.BoolVar(&f.opt.Explain, "explain", false, "say why each skill has its version")
 	fl.BoolVar(&f.opt.DryRun, "dry-run", false, "say what would happen and write nothing")
 	fl.BoolVar(&f.opt.Force, "force", false, "give up local edits and directories in the way")
 	fl.BoolVar(&f.opt.ResolveSubskills, "resolve-subskills", false, "agree once to repositories that dependencies bring")

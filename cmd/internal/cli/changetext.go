@@ -26,6 +26,9 @@ func (c changeResult) Text(s *ui.Streams) {
 		}
 		s.Infof("%s\n", row)
 	}
+	for _, e := range c.Explained {
+		s.Infof("%s", explanation(e))
+	}
 	for _, b := range c.Behind {
 		s.Infof("note: `%s` stays at %s although %s exists%s\n", b.Key, b.Version, b.Newest, because(b.Because))
 	}
@@ -33,6 +36,26 @@ func (c changeResult) Text(s *ui.Streams) {
 		s.Infof("note: %s is a skill that no lock names; it is left alone\n", diag.Escape(place))
 	}
 	s.Infof("%s\n", c.summary())
+}
+
+// explanation tells why a skill has its version, one demand a line.
+func explanation(e project.Explanation) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s\n", diag.Escape(e.Key), e.Version)
+	for _, d := range e.Demands {
+		verb := "requires"
+		if d.Chain {
+			verb = "chains"
+		}
+		fmt.Fprintf(&b, "    %s %s %s\n", diag.Escape(strings.TrimSpace(d.By+" "+d.Version)), verb, diag.Escape(d.Demands))
+	}
+	if e.Overridden != "" {
+		fmt.Fprintf(&b, "    [overrides] replaces all of these by %s\n", diag.Escape(e.Overridden))
+	}
+	if e.Newest != "" {
+		fmt.Fprintf(&b, "    %s exists and was passed over%s\n", e.Newest, because(e.Because))
+	}
+	return b.String()
 }
 
 func because(keys []string) string {

@@ -43,7 +43,7 @@ the conflict markers of a merge is solved anew, both sides as preferences.`,
 				}
 				return message{sentence: fmt.Sprintf("skills.lock is up to date: %s\n", plural(len(p.LockFile().Skills), "skill"))}, nil
 			}
-			c, err := p.Lock(ctx, project.LockOptions{DryRun: f.opt.DryRun, ResolveSubskills: f.opt.ResolveSubskills})
+			c, err := p.Lock(ctx, project.LockOptions{DryRun: f.opt.DryRun, Explain: f.opt.Explain, ResolveSubskills: f.opt.ResolveSubskills})
 			return resultOr(c, err, wrapChange)
 		})
 	})
