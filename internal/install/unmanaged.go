@@ -48,8 +48,11 @@ func (s *site) findUnmanaged(v *view, want Desired) error {
 	}
 	for _, t := range targets {
 		for _, p := range v.want { // a path skill may lie deeper in a target than a place
+			if p.source == "" {
+				continue
+			}
 			rel, err := filepath.Rel(filepath.Join(base, filepath.FromSlash(t.real)), p.source)
-			if p.source != "" && err == nil && filepath.IsLocal(rel) {
+			if err == nil && filepath.IsLocal(rel) {
 				c.known[path.Join(t.dir, filepath.ToSlash(rel))] = true
 			}
 		}
