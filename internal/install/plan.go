@@ -85,7 +85,11 @@ func (p *Plan) NoOp() bool {
 func (p *Plan) Conflicts() diag.List {
 	var list diag.List
 	for _, a := range p.Of(Conflict) {
-		e := diag.New(diag.InstallConflict, "`%s` is in the way: %s", a.Path(), a.Why)
+		what := "is in the way"
+		if a.want.item.Key == "" { // nothing is to stand there
+			what = "was to be removed"
+		}
+		e := diag.New(diag.InstallConflict, "`%s` %s: %s", a.Path(), what, a.Why)
 		if a.From != "" && a.seen.kind == seenDir {
 			e = e.WithHint("`skillpm diff %s` shows the change; move it away, or give it up with --force", a.Key)
 		} else {
