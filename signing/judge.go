@@ -68,7 +68,7 @@ func (j *judge) unsigned(off bool) Verdict {
 	for _, r := range j.verdict.Rules {
 		if r.Mode == ModeRequired {
 			f := newFault(stageParse, diag.SignatureMissing, "not signed, and the rule for `%s` requires a signature", quote(r.Match)).
-				hint("ask the publisher for a signed release, or use --allow-untrusted for this skill")
+				hint("ask the publisher for a signed release; `--allow-untrusted %s` installs it as it is", j.in.Key)
 			f.file, f.line = r.File, r.Line
 			return j.refuse(f)
 		}

@@ -216,7 +216,7 @@ func contentFault(missing, changed, unsigned []string) *fault {
 			if n := len(missing) + len(changed) + len(unsigned); n > 1 {
 				f.message += fmt.Sprintf("; %d files differ in all", n)
 			}
-			f.advice = "the publisher must sign this content anew; `--allow-untrusted` installs it as it is"
+			f.advice = "the publisher must sign this content anew; `--allow-untrusted SKILL` installs it as it is"
 		}
 		slices.Sort(kind.paths)
 		for i, p := range kind.paths {

@@ -115,8 +115,16 @@ func (p *Project) judge(ctx context.Context, e *lockfile.Entry, tree *skill.Tree
 	return p.verdict(ctx, in), nil
 }
 
-// verdict verifies, or takes a verdict of an earlier run over the same facts.
+// verdict verifies, and names the file of the rule as people write it: policies
+// know it in full, since the keys they name lie beside it.
 func (p *Project) verdict(ctx context.Context, in signing.Input) signing.Verdict {
+	v := p.fullVerdict(ctx, in)
+	v.File = p.display(v.File)
+	return v
+}
+
+// fullVerdict verifies, or takes a verdict of an earlier run over the same facts.
+func (p *Project) fullVerdict(ctx context.Context, in signing.Input) signing.Verdict {
 	if in.Bundle == nil {
 		return signing.Verify(ctx, in)
 	}
