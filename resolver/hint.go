@@ -65,6 +65,9 @@ func (p *prover) aloneHint(reason Reason, c *incompat) string {
 		}
 		return fmt.Sprintf("check the source of `%s` in skills.toml: `skillpm versions %s` shows what is there", name, source)
 	case NoVersions:
+		if table == "" && source != "" { // the whole entry: a range alone would lose its source
+			return fmt.Sprintf("follow a branch or a commit instead: %s = \"%s ref:main\" in skills.toml", name, source)
+		}
 		return fmt.Sprintf("follow a branch or a commit instead: %s%s = \"ref:main\" in skills.toml", table, name)
 	case Offline:
 		return "run it again without --offline, or fetch it first with `skillpm fetch`"
