@@ -199,6 +199,22 @@ func TestTag(t *testing.T) {
 	}
 }
 
+// Two skills of one name are told apart by their paths.
+func TestTagByPath(t *testing.T) {
+	dir := newRepository(t)
+	write(t, dir, "old/deploy/SKILL.md", "---\nname: deploy\ndescription: Deploys as before. Use when told so.\n---\nRun it.\n")
+	git(t, dir, "add", ".")
+	git(t, dir, "commit", "-qm", "second")
+	opt := TagOptions{Base: dir, Now: time.Now()}
+	if _, err := Tag(t.Context(), "deploy", "1.0.0", opt); diag.CodeOf(err) != diag.AmbiguousSkill {
+		t.Errorf("the name alone: %v", err)
+	}
+	got, err := Tag(t.Context(), "skills/deploy", "1.0.0", opt)
+	if err != nil || got.Tag != "skills/deploy/v1.0.0" || got.Name != "deploy" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
 func TestTagPush(t *testing.T) {
 	dir := newRepository(t)
 	bare := t.TempDir()

@@ -3,6 +3,7 @@ package author
 import (
 	"context"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/skillpm/skillpm/internal/diag"
@@ -81,8 +82,8 @@ func Tag(ctx context.Context, name, version string, opt TagOptions) (*Tagged, er
 	return t, err
 }
 
-// findNamed reads the skill of the repository that declares the name, or whose
-// directory has it.
+// findNamed reads the skill of the repository that declares the name, or that
+// lies at it, if name is a path of several elements.
 func findNamed(ctx context.Context, repo *repository, name string) (*Skill, error) {
 	labels, err := Find(ctx, repo.root, ".")
 	if err != nil {
@@ -95,6 +96,8 @@ func findNamed(ctx context.Context, repo *repository, name string) (*Skill, erro
 		switch {
 		case err != nil && path.Base(label) == name:
 			faults = err
+		case err == nil && label == name && strings.Contains(name, "/"):
+			return s, s.Report.Err()
 		case err == nil && s.Name == name:
 			found = append(found, s)
 		}
@@ -106,6 +109,9 @@ func findNamed(ctx context.Context, repo *repository, name string) (*Skill, erro
 		e := diag.New(diag.AmbiguousSkill, "%d skills of this repository declare the name `%s`", len(found), name)
 		for _, s := range found {
 			e = e.WithDetail("%s", s.Label)
+			if strings.Contains(s.Label, "/") {
+				e = e.WithHint("say which by its path: `skillpm tag %s X.Y.Z`", s.Label)
+			}
 		}
 		return nil, e
 	case faults != nil:

@@ -38,10 +38,11 @@ func newTagCmd(app *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tag NAME X.Y.Z",
 		Short: "Release a skill: validate it, sign it, tag its version",
-		Long: `Release the skill NAME of this repository as version X.Y.Z. It is validated, must
-be committed, is signed if a key is named (the signature is committed), and gets
-the annotated tag that installers look for: PATH/vX.Y.Z, vX.Y.Z for a skill at the
-repository's root. An existing tag is never moved.`,
+		Long: `Release the skill NAME of this repository as version X.Y.Z; its path does as well,
+where two have one name. It is validated, must be committed, is signed if a key is
+named (the signature is committed), and gets the annotated tag that installers
+look for: PATH/vX.Y.Z, vX.Y.Z for a skill at the repository's root. An existing tag
+is never moved.`,
 		Args: cobra.ExactArgs(2),
 	}
 	flags.add(app, cmd)
