@@ -72,7 +72,26 @@ func (c changeResult) rows(s *ui.Streams) []string {
 			rows = append(rows, text)
 		}
 	}
+	for _, place := range c.leftovers() {
+		rows = append(rows, s.Paint(ui.Bad, "-")+" "+diag.Escape(place)+"  no longer named by the lock")
+	}
 	return rows
+}
+
+// leftovers are places that are cleared although the old lock did not name them:
+// it was deleted, or an earlier run was told to leave the disk alone.
+func (c changeResult) leftovers() []string {
+	named := map[string]bool{}
+	for _, k := range c.Skills {
+		named[k.Key] = true
+	}
+	var places []string
+	for _, a := range c.Plan {
+		if a.Kind == install.Remove && !named[string(a.Key)] {
+			places = append(places, a.Path())
+		}
+	}
+	return places
 }
 
 // changeRow describes one skill, "" when nothing happened to it.
