@@ -248,6 +248,10 @@ func (p *Project) newest(ctx context.Context, src skill.Source, list fetch.Versi
 		e.Details = hidden[:min(len(hidden), maxListed)]
 		return fetch.Candidate{}, e
 	}
+	if rng != "" {
+		return fetch.Candidate{}, diag.New(diag.SkillNotFound, "no version in `%s` has a usable skill at %s", rng, src.Identity()).
+			WithHint("`skillpm add %s` takes the newest that has", src.Identity())
+	}
 	return fetch.Candidate{}, diag.New(diag.SkillNotFound, "no tagged version has a usable skill at %s", src.Identity()).
 		WithHint("`skillpm add %s@BRANCH` takes a branch", src.Identity())
 }
