@@ -29,6 +29,8 @@ type AddOptions struct {
 type addition struct {
 	key skill.Key
 	req skill.Requirement
+	// asked says that a version, range or ref was given.
+	asked bool
 }
 
 // Add puts sources into skills.toml, resolves with what is locked held as it is,
@@ -119,6 +121,9 @@ func (p *Project) addAll(ctx context.Context, adds []addition, opt AddOptions) (
 	for _, a := range adds {
 		if err := p.checkKey(a); err != nil {
 			return transaction{}, err
+		}
+		if !a.asked && p.written.Get(string(a.key)) != nil {
+			continue // there already: only update moves a version unasked
 		}
 		prefer = append(prefer, a.key)
 		entries = append(entries, manifest.Entry{Key: a.key, Requirement: a.req})

@@ -141,7 +141,7 @@ func (p *Project) addOneGit(ctx context.Context, refs *fetch.Refs, s spec, src s
 		}
 		if s.rng != "" && diag.CodeOf(err) == diag.SubskillUnresolved { // the solver tells why
 			key, err := chooseKey(as, "", src.Name(), src)
-			return addition{key, req}, err
+			return addition{key: key, req: req}, err
 		}
 		if err != nil {
 			return addition{}, err
@@ -184,7 +184,7 @@ func (p *Project) addAt(ctx context.Context, req skill.Requirement, want fetch.W
 		return addition{}, f.fault
 	}
 	key, err := chooseKey(as, f.parsed.Name, src.Name(), src)
-	return addition{key, req}, err
+	return addition{key: key, req: req}, err
 }
 
 func noVersions(src skill.Source, rng string) error {

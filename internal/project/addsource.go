@@ -37,6 +37,9 @@ func (p *Project) allAdditions(ctx context.Context, texts []string, opt AddOptio
 	errs := par.Each(ctx, jobs, len(specs), func(ctx context.Context, i int) error {
 		var err error
 		adds[i], skipped[i], err = p.additions(ctx, specs[i], opt)
+		for k := range adds[i] {
+			adds[i][k].asked = specs[i].rng != "" || specs[i].ref != ""
+		}
 		return err
 	})
 	return slices.Concat(adds...), slices.Concat(skipped...), joinFindings(errs)
@@ -82,7 +85,7 @@ func (p *Project) addName(s spec, opt AddOptions) ([]addition, []SkippedSkill, e
 	if req.Range == "" && req.Ref == "" {
 		req.Range = "*"
 	}
-	return []addition{{key, req}}, nil, nil
+	return []addition{{key: key, req: req}}, nil, nil
 }
 
 // addPath adds a skill of the project itself.
@@ -105,7 +108,7 @@ func (p *Project) addPath(ctx context.Context, s spec, opt AddOptions) ([]additi
 	if err != nil {
 		return nil, nil, err
 	}
-	return []addition{{key, skill.Requirement{Range: rangeOr(s.rng, "*"), Source: src}}}, nil, nil
+	return []addition{{key: key, req: skill.Requirement{Range: rangeOr(s.rng, "*"), Source: src}}}, nil, nil
 }
 
 func rangeOr(rng, fallback string) string {

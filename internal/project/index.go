@@ -179,7 +179,7 @@ func (p *Project) addIndex(ctx context.Context, s spec, opt AddOptions) ([]addit
 		if err != nil {
 			return nil, nil, err
 		}
-		adds = append(adds, addition{key, skill.Requirement{Range: "*", Source: s.source}})
+		adds = append(adds, addition{key: key, req: skill.Requirement{Range: "*", Source: s.source}})
 	}
 	return adds, nil, nil
 }
