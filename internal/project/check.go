@@ -61,6 +61,11 @@ type checked struct {
 // check brings missing bytes into the store and holds every entry to its bytes
 // and to the trust rules, before anything on disk changes.
 func (p *Project) check(ctx context.Context, t transaction, change *Change, plan *install.Plan, opt InstallOptions) error {
+	for _, key := range opt.AllowUntrusted {
+		if t.lock.Get(key) == nil {
+			return usage("--allow-untrusted names `%s`, which is not in the lock", key)
+		}
+	}
 	list, err := p.contents(ctx, t.lock, plan)
 	if err != nil {
 		return err
