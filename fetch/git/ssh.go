@@ -176,7 +176,20 @@ type sshWire struct {
 
 func openChannel(ctx context.Context, client *ssh.Client, command string) (wire, error) {
 	stop := context.AfterFunc(ctx, func() { _ = client.Close() })
-	defer stop()
+	w, err := startCommand(client, command)
+	if !stop() { // the connection is being closed: nobody may find it again
+		if err == nil {
+			_ = w.Close()
+		}
+		return nil, context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+func startCommand(client *ssh.Client, command string) (*sshWire, error) {
 	session, err := client.NewSession()
 	if err != nil {
 		return nil, err
