@@ -41,6 +41,9 @@ func (p *Project) addGit(ctx context.Context, s spec, opt AddOptions) ([]additio
 	if err != nil {
 		return nil, nil, err
 	}
+	if opt.All {
+		p.reportNoSkills(s.source, d)
+	}
 	return p.addMany(ctx, refs, s, at, paths, opt)
 }
 

@@ -2,6 +2,8 @@ package project
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/skillpm/skillpm/fetch"
 	"github.com/skillpm/skillpm/internal/diag"
@@ -128,4 +130,25 @@ func (p *Project) warmFacts(ctx context.Context, repo skill.Source, files []want
 	}
 	_, _, err := p.readSkillFiles(ctx, repo, missing)
 	return err
+}
+
+// reportNoSkills says which SKILL.md files of a repository are no skills, such as
+// links that lead nowhere, one note a code.
+func (p *Project) reportNoSkills(src skill.Source, d *fetch.Discovery) {
+	byCode := map[diag.Code]diag.List{}
+	for _, n := range d.Problems {
+		byCode[n.Code] = append(byCode[n.Code], n)
+	}
+	for _, code := range slices.Sorted(maps.Keys(byCode)) {
+		list := byCode[code]
+		e := diag.Note(code, "%d of the SKILL.md files in %s are no skills and were passed over", len(list), src.Repository())
+		for i, n := range list {
+			if i == maxNamed {
+				e.WithDetail("… and %d more", len(list)-i)
+				break
+			}
+			e.WithDetail("%s: %s", n.File, n.Message)
+		}
+		p.opt.Report(e)
+	}
 }

@@ -252,7 +252,7 @@ func (p *Project) discover(ctx context.Context, at parent) (*fetch.Discovery, er
 	if err != nil {
 		return nil, err
 	}
-	if data, err := json.Marshal(fetch.Discovery{Skills: d.Skills, Aliases: d.Aliases}); err == nil {
+	if data, err := json.Marshal(d); err == nil {
 		p.cache.Put(bucketSkills, factKey(repository, at.want.Commit, everything), data)
 	}
 	return d, nil
