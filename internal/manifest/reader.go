@@ -180,29 +180,9 @@ func (r *reader) size(t *value, name string) int64 {
 func nearest(s string, words []string) string {
 	best, found := 3, ""
 	for _, w := range words {
-		if d := distance(strings.ToLower(s), w); d < best && d < len(w) {
+		if d := diag.Distance(strings.ToLower(s), w); d < best && d < len(w) {
 			best, found = d, w
 		}
 	}
 	return found
-}
-
-// distance is Levenshtein's.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
 }

@@ -1,6 +1,10 @@
 package parse
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/skillpm/skillpm/internal/diag"
+)
 
 // specFields are the top-level fields of the specification (agentskills.io,
 // agentskills/agentskills 69ef37e), in its order.
@@ -59,8 +63,11 @@ var hostNames = []struct{ word, host string }{
 // be, or "".
 func nearestField(key string) string {
 	folded := strings.NewReplacer("_", "-", " ", "-").Replace(strings.ToLower(key))
+	if len(folded) > 32 { // longer than any field and its slips; keys may be huge
+		return ""
+	}
 	for _, f := range specFields {
-		if folded == f || editDistance(folded, f) <= len(f)/5 {
+		if diag.Distance(folded, f) <= len(f)/5 {
 			return f
 		}
 	}
@@ -68,29 +75,4 @@ func nearestField(key string) string {
 		return "allowed-tools"
 	}
 	return ""
-}
-
-// editDistance is Levenshtein's, over bytes; inputs beyond 32 bytes are far.
-func editDistance(a, b string) int {
-	const far = 1 << 10
-	if len(a) > 32 || len(b) > 32 {
-		return far
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
