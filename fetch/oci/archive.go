@@ -187,36 +187,15 @@ func (a *archiveWriter) close() error {
 }
 
 // commit writes the archive: under a temporary name beside FILE, then renamed.
-func (a *archiveWriter) commit(ctx context.Context) (err error) {
+func (a *archiveWriter) commit(ctx context.Context) error {
 	if err := a.folder.commit(ctx); err != nil {
 		return err
 	}
 	if a.target == "" {
 		return a.pack(ctx, a.stdout)
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(a.target), ".skillpm-mirror-*.tar")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			tmp.Close()
-			os.Remove(tmp.Name())
-		}
-	}()
-	if err = a.pack(ctx, tmp); err != nil {
-		return err
-	}
-	if err = tmp.Chmod(0o644); err != nil {
-		return err
-	}
-	if err = tmp.Sync(); err != nil {
-		return err
-	}
-	if err = tmp.Close(); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), a.target)
+	pattern := filepath.Join(filepath.Dir(a.target), ".skillpm-mirror-*.tar")
+	return replaceFile(a.target, pattern, true, func(w io.Writer) error { return a.pack(ctx, w) })
 }
 
 // pack writes the staged layout in path order, files only, with no owner and no

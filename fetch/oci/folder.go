@@ -277,24 +277,34 @@ func (f *folder) discard(_ context.Context, d ocispec.Descriptor) error {
 // intact reports whether the item's blobs are there with their sizes. A push
 // asks that before it calls an item present.
 func (f *folder) intact(ctx context.Context, ref Ref) (bool, error) {
-	_, rc, err := f.FetchReference(ctx, ref.Tag())
-	if err != nil {
-		return false, ignoreDamage(err)
+	blobs, err := f.blobsOf(ctx, ref)
+	if err != nil || blobs == nil {
+		return false, err
 	}
-	b, err := readBody(rc, maxManifestBytes)
-	if err != nil {
-		return false, ignoreDamage(err)
-	}
-	m, err := parseManifest(b, ref)
-	if err != nil {
-		return false, nil
-	}
-	for _, d := range append(m.Layers, m.Config, describe(ocispec.MediaTypeImageManifest, b)) {
+	for _, d := range blobs {
 		if there, err := f.Exists(ctx, d); err != nil || !there {
 			return false, err
 		}
 	}
 	return true, nil
+}
+
+// blobsOf lists the blobs of an item, its manifest last; nil if the manifest is
+// missing or damaged.
+func (f *folder) blobsOf(ctx context.Context, ref Ref) ([]ocispec.Descriptor, error) {
+	_, rc, err := f.FetchReference(ctx, ref.Tag())
+	if err != nil {
+		return nil, ignoreDamage(err)
+	}
+	b, err := readBody(rc, maxManifestBytes)
+	if err != nil {
+		return nil, ignoreDamage(err)
+	}
+	m, err := parseManifest(b, ref)
+	if err != nil {
+		return nil, nil
+	}
+	return append(m.Layers, m.Config, describe(ocispec.MediaTypeImageManifest, b)), nil
 }
 
 // ignoreDamage drops the errors that storing the item again repairs.
@@ -305,25 +315,39 @@ func ignoreDamage(err error) error {
 	return err
 }
 
-// writeFile writes a small file under a temporary name and renames it. It is not
-// synced: whatever is lost in a power cut is missed by the next push.
-func writeFile(path string, b []byte) (err error) {
-	tmp, err := os.CreateTemp(filepath.Dir(path), tmpPrefix)
+// writeFile replaces a small file. It is not synced: whatever is lost in a power
+// cut is missed by the next push.
+func writeFile(path string, b []byte) error {
+	pattern := filepath.Join(filepath.Dir(path), tmpPrefix)
+	return replaceFile(path, pattern, false, func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	})
+}
+
+// replaceFile writes a file under a temporary name, a pattern as os.CreateTemp
+// takes with its directory, and renames it. A failure leaves nothing.
+func replaceFile(path, pattern string, sync bool, write func(io.Writer) error) (err error) {
+	tmp, err := os.CreateTemp(filepath.Dir(pattern), filepath.Base(pattern))
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
+			tmp.Close()
 			os.Remove(tmp.Name())
 		}
 	}()
-	if _, err = tmp.Write(b); err != nil {
-		tmp.Close()
+	if err = write(tmp); err != nil {
 		return err
 	}
 	if err = tmp.Chmod(0o644); err != nil {
-		tmp.Close()
 		return err
+	}
+	if sync {
+		if err = tmp.Sync(); err != nil {
+			return err
+		}
 	}
 	if err = tmp.Close(); err != nil {
 		return err

@@ -59,7 +59,7 @@ func (f *folder) rebuildIndex(ctx context.Context, chg change) error {
 	})
 }
 
-func (f *folder) rewriteIndex(chg change, merge func(io.Writer, io.Reader, change) error) (err error) {
+func (f *folder) rewriteIndex(chg change, merge func(io.Writer, io.Reader, change) error) error {
 	path := filepath.Join(f.path, ocispec.ImageIndexFile)
 	var old io.Reader = strings.NewReader(indexHead + indexOpen + "\n" + indexTail)
 	if file, err := os.Open(path); err == nil {
@@ -68,27 +68,5 @@ func (f *folder) rewriteIndex(chg change, merge func(io.Writer, io.Reader, chang
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	tmp, err := os.CreateTemp(f.private("."), tmpPrefix)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			tmp.Close()
-			os.Remove(tmp.Name())
-		}
-	}()
-	if err = merge(tmp, old, chg); err != nil {
-		return err
-	}
-	if err = tmp.Chmod(0o644); err != nil {
-		return err
-	}
-	if err = tmp.Sync(); err != nil {
-		return err
-	}
-	if err = tmp.Close(); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
+	return replaceFile(path, filepath.Join(f.private("."), tmpPrefix), true, func(w io.Writer) error { return merge(w, old, chg) })
 }

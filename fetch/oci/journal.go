@@ -232,20 +232,12 @@ func (f *folder) dropDamaged(ctx context.Context, tag string, add map[string]str
 
 // sound is intact with every blob hashed; a blob that does not match goes.
 func (f *folder) sound(ctx context.Context, ref Ref) (bool, error) {
-	_, rc, err := f.FetchReference(ctx, ref.Tag())
-	if err != nil {
-		return false, ignoreDamage(err)
-	}
-	b, err := readBody(rc, maxManifestBytes)
-	if err != nil {
-		return false, ignoreDamage(err)
-	}
-	m, err := parseManifest(b, ref)
-	if err != nil {
-		return false, nil
+	blobs, err := f.blobsOf(ctx, ref)
+	if err != nil || blobs == nil {
+		return false, err
 	}
 	sound := true
-	for _, d := range append(m.Layers, m.Config, describe(ocispec.MediaTypeImageManifest, b)) {
+	for _, d := range blobs {
 		ok, err := f.hashBlob(ctx, d)
 		if err != nil {
 			return false, err
