@@ -66,29 +66,25 @@ func (f *File) full(err error) error {
 
 // WriteFile makes the new file p with data, neither atomic nor synced.
 func (r *Root) WriteFile(p string, data []byte, perm fs.FileMode) error {
-	f, err := r.Create(p, perm)
-	if err != nil {
-		return err
-	}
-	if _, err := f.Write(data); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
+	return r.write(p, data, perm, false)
 }
 
 // WriteSynced makes the new file p with data and exactly the permission bits
 // perm, and brings the content, not the name, to the disk.
 func (r *Root) WriteSynced(p string, data []byte, perm fs.FileMode) error {
+	return r.write(p, data, perm, true)
+}
+
+func (r *Root) write(p string, data []byte, perm fs.FileMode, sync bool) error {
 	f, err := r.Create(p, perm)
 	if err != nil {
 		return err
 	}
-	if _, err := f.Write(data); err != nil {
-		f.Close()
-		return err
+	_, err = f.Write(data)
+	if err == nil && sync {
+		err = f.Sync()
 	}
-	if err := f.Sync(); err != nil {
+	if err != nil {
 		f.Close()
 		return err
 	}

@@ -12,11 +12,10 @@ import (
 func readGH(r *reading) error {
 	seen := map[string]bool{}
 	for _, name := range r.files {
-		data, err := readFile(r.fsys, name)
+		f, err := r.open(name)
 		if err != nil {
 			return err
 		}
-		f := &file{name, data}
 		meta := f.frontmatter().get("metadata")
 		key := path.Base(path.Dir(name))
 		if meta.str("github-repo") == "" || seen[key] {

@@ -33,12 +33,7 @@ func readClawhub(r *reading) error {
 func readOpenskills(r *reading) error {
 	seen := map[string]bool{}
 	for _, name := range r.files {
-		data, err := readFile(r.fsys, name)
-		if err != nil {
-			return err
-		}
-		f := &file{name, data}
-		root, err := f.parse()
+		f, root, err := r.openTree(name)
 		if err != nil {
 			return err
 		}

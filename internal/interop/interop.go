@@ -239,12 +239,11 @@ func (r *reading) load(name string) (*file, error) {
 		if base(have) != name {
 			continue
 		}
-		data, err := readFile(r.fsys, have)
-		if err != nil {
-			return nil, err
+		f, err := r.open(have)
+		if err == nil {
+			r.doc.Files = append(r.doc.Files, have)
 		}
-		r.doc.Files = append(r.doc.Files, have)
-		return &file{have, data}, nil
+		return f, err
 	}
 	return nil, nil
 }
@@ -253,6 +252,25 @@ func (r *reading) load(name string) (*file, error) {
 func (r *reading) tree(name string) (*file, *node, error) {
 	f, err := r.load(name)
 	if f == nil || err != nil {
+		return nil, nil, err
+	}
+	root, err := f.parse()
+	return f, root, err
+}
+
+// open reads a file without counting it among those of this format.
+func (r *reading) open(name string) (*file, error) {
+	data, err := readFile(r.fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	return &file{name, data}, nil
+}
+
+// openTree is open and parse.
+func (r *reading) openTree(name string) (*file, *node, error) {
+	f, err := r.open(name)
+	if err != nil {
 		return nil, nil, err
 	}
 	root, err := f.parse()

@@ -14,12 +14,7 @@ import (
 // and a repository often holds the same list for some of them.
 func readMarketplace(r *reading) error {
 	for _, name := range r.files {
-		data, err := readFile(r.fsys, name)
-		if err != nil {
-			return err
-		}
-		f := &file{name, data}
-		root, err := f.parse()
+		f, root, err := r.openTree(name)
 		if err != nil {
 			return err
 		}
@@ -141,12 +136,7 @@ func (r *reading) pluginManifest(dir string) ([]string, error) {
 		if info, err := fs.Stat(r.fsys, name); err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		data, err := readFile(r.fsys, name)
-		if err != nil {
-			return nil, err
-		}
-		f := &file{name, data}
-		root, err := f.parse()
+		f, root, err := r.openTree(name)
 		if err != nil {
 			return nil, err
 		}
