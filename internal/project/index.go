@@ -129,21 +129,7 @@ func (p *Project) obtainArtifact(ctx context.Context, client *index.Client, o or
 	if err != nil {
 		return goods{}, err
 	}
-	g := goods{tree: content.Tree, digest: content.Tree.Digest()}
-	if content.Signature != nil {
-		if g.bundle, err = p.cache.PutBundle(content.Signature); err != nil {
-			return goods{}, err
-		}
-	}
-	if err := checkGoods(o, g); err != nil {
-		return goods{}, err
-	}
-	if err := w.Commit(content.Tree); err != nil {
-		return goods{}, err
-	}
-	fact := skillFact{Tree: "index", File: content.SkillFile, Dig: g.digest, Sig: g.bundle}
-	p.putFact(o.src.Repository(), o.want.Commit, o.src.Subpath(), fact)
-	return g, nil
+	return p.keep(o, content, w, skillFact{Tree: "index"})
 }
 
 // addIndex adds skills of a discovery index.

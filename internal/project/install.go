@@ -272,9 +272,6 @@ func (p *Project) writeOnly(ctx context.Context, t transaction, change *Change, 
 		return err
 	}
 	defer s.Close()
-	if err := p.unchangedSince(); err != nil {
-		return err
-	}
 	if err := s.Write(files...); err != nil {
 		return err
 	}
@@ -282,7 +279,7 @@ func (p *Project) writeOnly(ctx context.Context, t transaction, change *Change, 
 	return nil
 }
 
-// begin locks the project. The directory of the user's own manifest and lock is
+// begin locks the project, as this run read it. The directory of the user's own manifest and lock is
 // made by the first run that writes them.
 func (p *Project) begin(ctx context.Context) (*install.Session, error) {
 	if p.opt.Global {
@@ -293,7 +290,15 @@ func (p *Project) begin(ctx context.Context) (*install.Session, error) {
 		}
 		root.Close()
 	}
-	return install.Begin(ctx, p.layout(), p.installOptions())
+	s, err := install.Begin(ctx, p.layout(), p.installOptions())
+	if err != nil {
+		return nil, err
+	}
+	if err := p.unchangedSince(); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
 }
 
 // commit applies the plan under the project's lock. Bytes that the store lost
@@ -304,9 +309,6 @@ func (p *Project) commit(ctx context.Context, t transaction, want install.Desire
 		return err
 	}
 	defer s.Close()
-	if err := p.unchangedSince(); err != nil {
-		return err
-	}
 	for attempt := 0; ; attempt++ {
 		plan, err := s.Plan(ctx, want)
 		if err != nil {

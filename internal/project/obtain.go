@@ -265,7 +265,10 @@ func (p *Project) loadBatch(ctx context.Context, s fetch.Snapshot, list []order,
 	for k, i := range batch {
 		err := loaded[k].Err
 		if err == nil {
-			out[i], err = p.keep(list[i], loaded[k].Content, writers[k])
+			o, content := list[i], loaded[k].Content
+			fact := p.fact(o.src.Repository(), o.want.Commit, o.src.Subpath())
+			fact.Time, fact.Tree = content.Time.UTC(), content.GitTree
+			out[i], err = p.keep(o, content, writers[k], fact)
 		}
 		if err != nil {
 			errs[i] = named(list[i], err)
@@ -274,8 +277,8 @@ func (p *Project) loadBatch(ctx context.Context, s fetch.Snapshot, list []order,
 	return nil
 }
 
-// keep puts a loaded skill into the store and its facts into the index.
-func (p *Project) keep(o order, content *fetch.Content, w *cache.TreeWriter) (goods, error) {
+// keep puts a loaded skill into the store and fact, completed, into the index.
+func (p *Project) keep(o order, content *fetch.Content, w *cache.TreeWriter, fact skillFact) (goods, error) {
 	g := goods{tree: content.Tree, digest: content.Tree.Digest(), gitTree: content.GitTree}
 	var err error
 	if content.Signature != nil {
@@ -289,8 +292,7 @@ func (p *Project) keep(o order, content *fetch.Content, w *cache.TreeWriter) (go
 	if err := w.Commit(content.Tree); err != nil {
 		return goods{}, err
 	}
-	fact := p.fact(o.src.Repository(), o.want.Commit, o.src.Subpath())
-	fact.Time, fact.Tree, fact.File, fact.Dig, fact.Sig = content.Time.UTC(), content.GitTree, content.SkillFile, g.digest, g.bundle
+	fact.File, fact.Dig, fact.Sig = content.SkillFile, g.digest, g.bundle
 	p.putFact(o.src.Repository(), o.want.Commit, o.src.Subpath(), fact)
 	return g, nil
 }
