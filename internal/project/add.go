@@ -145,14 +145,7 @@ func (p *Project) addAll(ctx context.Context, adds []addition, opt AddOptions) (
 	if err := p.setManifest(data); err != nil {
 		return transaction{}, err
 	}
-	t, err := p.relock(ctx, resolveOptions{lock: p.lock, prefer: prefer, consent: opt.ResolveSubskills})
-	if err != nil {
-		return transaction{}, err
-	}
-	if t.manifest == nil {
-		t.manifest = data
-	}
-	return t, nil
+	return p.relock(ctx, data, resolveOptions{lock: p.lock, prefer: prefer, consent: opt.ResolveSubskills})
 }
 
 // checkKey refuses a key that skills.toml has for another source.
@@ -187,8 +180,4 @@ func (p *Project) setManifest(data []byte) error {
 	}
 	p.manifestData = old // what is on disk
 	return nil
-}
-
-func addTrustSource(data []byte, source string) ([]byte, error) {
-	return manifest.AddTrustSource(data, source)
 }

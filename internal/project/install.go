@@ -9,6 +9,7 @@ import (
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/internal/fsx"
 	"github.com/skillpm/skillpm/internal/install"
+	"github.com/skillpm/skillpm/internal/manifest"
 	"github.com/skillpm/skillpm/lockfile"
 	"github.com/skillpm/skillpm/skill"
 )
@@ -63,12 +64,9 @@ func (p *Project) Install(ctx context.Context, opt InstallOptions) (*Change, err
 	if opt.Frozen {
 		return nil, stale.Err()
 	}
-	t, err := p.relock(ctx, resolveOptions{lock: p.lock, consent: opt.ResolveSubskills})
+	t, err := p.relock(ctx, retargeted, resolveOptions{lock: p.lock, consent: opt.ResolveSubskills})
 	if err != nil {
 		return nil, err
-	}
-	if t.manifest == nil {
-		t.manifest = retargeted
 	}
 	return p.apply(ctx, t, opt)
 }
@@ -118,8 +116,10 @@ func (p *Project) previewAhead(ctx context.Context, opt InstallOptions) func() (
 	}
 }
 
-// relock resolves the manifest into a new lock.
-func (p *Project) relock(ctx context.Context, opt resolveOptions) (transaction, error) {
+// relock resolves the manifest into a new lock. edited are the bytes that the
+// run wants to write as skills.toml, nil if it leaves the file; a source that was
+// consented to is added to them.
+func (p *Project) relock(ctx context.Context, edited []byte, opt resolveOptions) (transaction, error) {
 	r, err := p.resolve(ctx, opt)
 	if err != nil {
 		return transaction{}, err
@@ -128,7 +128,7 @@ func (p *Project) relock(ctx context.Context, opt resolveOptions) (transaction, 
 	if err != nil {
 		return transaction{}, err
 	}
-	t := transaction{old: opt.lock, lock: l}
+	t := transaction{old: opt.lock, lock: l, manifest: edited}
 	for _, b := range r.solution.Behind {
 		because := make([]string, len(b.Because))
 		for i, k := range b.Because {
@@ -136,14 +136,13 @@ func (p *Project) relock(ctx context.Context, opt resolveOptions) (transaction, 
 		}
 		t.behind = append(t.behind, Behind{string(b.Name), b.Chosen.String(), b.Newest.String(), because})
 	}
-	if len(r.newSources) > 0 {
-		data := p.manifestData
-		for _, s := range r.newSources {
-			if data, err = addTrustSource(data, s); err != nil {
-				return transaction{}, err
-			}
+	for _, s := range r.newSources {
+		if t.manifest == nil {
+			t.manifest = p.manifestData
 		}
-		t.manifest = data
+		if t.manifest, err = manifest.AddTrustSource(t.manifest, s); err != nil {
+			return transaction{}, err
+		}
 	}
 	return t, nil
 }

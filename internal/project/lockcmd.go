@@ -30,7 +30,7 @@ func (p *Project) Lock(ctx context.Context, opt LockOptions) (*Change, error) {
 	if len(stale) == 0 && !healed {
 		return p.apply(ctx, transaction{old: p.lock, lock: p.lock}, io)
 	}
-	t, err := p.relock(ctx, resolveOptions{lock: p.lock, consent: opt.ResolveSubskills})
+	t, err := p.relock(ctx, nil, resolveOptions{lock: p.lock, consent: opt.ResolveSubskills})
 	if err != nil {
 		return nil, err
 	}

@@ -33,12 +33,9 @@ func (p *Project) Remove(ctx context.Context, names []string, opt InstallOptions
 	}
 	l := p.prunedLock()
 	if l == nil {
-		t, err := p.relock(ctx, resolveOptions{lock: p.lock, consent: opt.ResolveSubskills})
+		t, err := p.relock(ctx, data, resolveOptions{lock: p.lock, consent: opt.ResolveSubskills})
 		if err != nil {
 			return nil, err
-		}
-		if t.manifest == nil {
-			t.manifest = data
 		}
 		return p.apply(ctx, t, opt)
 	}

@@ -39,13 +39,13 @@ func (p *Project) Update(ctx context.Context, names []string, opt UpdateOptions)
 			return nil, err
 		}
 	}
-	data := p.manifestData
+	var edited []byte
 	if opt.Latest {
 		var err error
-		if data, err = p.latestRanges(ctx, names); err != nil {
+		if edited, err = p.latestRanges(ctx, names); err != nil {
 			return nil, err
 		}
-		if err := p.setManifest(data); err != nil {
+		if err := p.setManifest(edited); err != nil {
 			return nil, err
 		}
 	}
@@ -53,12 +53,9 @@ func (p *Project) Update(ctx context.Context, names []string, opt UpdateOptions)
 	for _, n := range append(slices.Clone(opt.Prefer), names...) {
 		ro.prefer = append(ro.prefer, skill.Key(n))
 	}
-	t, err := p.relock(ctx, ro)
+	t, err := p.relock(ctx, edited, ro)
 	if err != nil {
 		return nil, err
-	}
-	if t.manifest == nil && opt.Latest {
-		t.manifest = data
 	}
 	moved, err := p.checkTags(ctx, t.lock, names, opt)
 	if err != nil {
