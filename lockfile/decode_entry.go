@@ -164,7 +164,7 @@ func checkSHA256(s string) error {
 }
 
 func checkObjectID(s string) error {
-	if len(s) != 40 && len(s) != 64 || !isHex(s) {
+	if !skill.IsObjectID(s) {
 		return fmt.Errorf("a git object id has 40 or 64 lower-case hex digits, found `%s`", s)
 	}
 	return nil

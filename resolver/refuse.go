@@ -18,15 +18,7 @@ func (s *session) faulty(e *edge, parent skill.Key) bool {
 
 // floating says whether e is a dependency on something that moves.
 func floating(e *edge, parent skill.Key) bool {
-	return parent != "" && e.Ref != "" && !e.overridden && !isCommit(e.Ref)
-}
-
-// isCommit recognises a full object id, SHA-1 or SHA-256.
-func isCommit(ref string) bool {
-	if len(ref) != 40 && len(ref) != 64 {
-		return false
-	}
-	return strings.Trim(ref, "0123456789abcdef") == ""
+	return parent != "" && e.Ref != "" && !e.overridden && !skill.IsObjectID(e.Ref)
 }
 
 // faultOf returns e's own refusal, or nil. from names the parent for messages.

@@ -3,6 +3,8 @@ package resolver
 import (
 	"slices"
 	"strings"
+
+	"github.com/skillpm/skillpm/skill"
 )
 
 // text returns what the edge demands, as a report prints it: range or ref, and
@@ -12,7 +14,7 @@ func (e Edge) text() string {
 	switch {
 	case e.Ref != "":
 		t = "ref:" + e.Ref
-		if isCommit(e.Ref) {
+		if skill.IsObjectID(e.Ref) {
 			t = "ref:" + e.Ref[:12]
 		}
 	case e.Exact != "" && isAny(e.Range):

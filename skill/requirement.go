@@ -160,6 +160,12 @@ func (p *requirementParser) finish(checkRange func(string) error) (Requirement, 
 	return p.req, nil
 }
 
+// IsObjectID reports whether s is a full git object id, SHA-1 or SHA-256, in
+// lower case as git prints it.
+func IsObjectID(s string) bool {
+	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
+}
+
 // CheckRef says whether name can be a branch, tag or commit: git's rules for
 // ref names (git-check-ref-format), and no leading hyphen.
 func CheckRef(name string) error {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"path"
 	"strings"
+
+	"github.com/skillpm/skillpm/skill"
 )
 
 // readGH reads what `gh skill install` writes into the SKILL.md it installs:
@@ -24,7 +26,7 @@ func readGH(r *reading) error {
 		seen[key] = true
 		r.doc.Files = append(r.doc.Files, name)
 		i := Item{Place: f.at(meta.get("github-repo")), Name: key, Key: key, Tree: meta.str("github-tree-sha")}
-		if !isCommit(i.Tree) {
+		if !skill.IsObjectID(i.Tree) {
 			i.Tree = ""
 		}
 		ref := meta.str("github-ref")

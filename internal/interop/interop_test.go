@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/skill"
 )
 
 // Each testdata/*.txtar holds the files of one project as another tool left it;
@@ -214,7 +215,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		for _, i := range doc.Items {
-			if i.Source.IsZero() || i.Commit != "" && !isCommit(i.Commit) || i.File == "" {
+			if i.Source.IsZero() || i.Commit != "" && !skill.IsObjectID(i.Commit) || i.File == "" {
 				t.Errorf("%+v", i)
 			}
 		}

@@ -46,7 +46,7 @@ func (r *reading) plugin(f *file, p *node, root string) {
 	}
 	i.setRef(src.str("ref"))
 	i.setRef(src.str("sha"))
-	if src.str("sha") != "" && src.str("ref") != "" && !isCommit(src.str("ref")) {
+	if src.str("sha") != "" && src.str("ref") != "" && !skill.IsObjectID(src.str("ref")) {
 		i.Ref = src.str("ref")
 	}
 	switch kind := src.str("source"); kind {

@@ -63,18 +63,13 @@ func cutRef(text string) (base, ref string) {
 	return base, ref
 }
 
-// isCommit reports whether s is a full object id.
-func isCommit(s string) bool {
-	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
-}
-
 // setRef puts what a file calls a ref where it belongs: a full commit, or a
 // branch or tag.
 func (i *Item) setRef(ref string) {
 	ref = strings.TrimPrefix(strings.TrimPrefix(ref, "refs/heads/"), "refs/tags/")
 	switch {
 	case ref == "" || ref == "latest" || ref == "HEAD":
-	case isCommit(ref):
+	case skill.IsObjectID(ref):
 		i.Ref = ref
 		if i.Commit == "" {
 			i.Commit = ref
@@ -95,7 +90,7 @@ func (i *Item) fault() string {
 	if i.Tag != "" && skill.CheckRef(i.Tag) != nil {
 		i.Tag = ""
 	}
-	if i.Commit != "" && !isCommit(i.Commit) {
+	if i.Commit != "" && !skill.IsObjectID(i.Commit) {
 		i.Commit = "" // an abbreviated id pins nothing
 	}
 	if i.Key != "" {

@@ -1,6 +1,10 @@
 package interop
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/skillpm/skillpm/skill"
+)
 
 // readToolhive reads toolhive.lock.yaml, version 1. Skills from git carry over
 // with their commit; its digests are of OCI artefacts and by rules of its own.
@@ -31,7 +35,7 @@ func readToolhive(r *reading) error {
 		}
 		repo, ref, sub := toolhiveReference(rest)
 		i.setRef(ref)
-		if _, locked, _ := toolhiveReference(strings.TrimPrefix(s.str("resolvedReference"), "git://")); isCommit(locked) {
+		if _, locked, _ := toolhiveReference(strings.TrimPrefix(s.str("resolvedReference"), "git://")); skill.IsObjectID(locked) {
 			i.Commit = locked
 		}
 		if sub == "" {

@@ -44,7 +44,7 @@ func (r *reading) vercelSkills(f *file, root *node) {
 		e := s.node
 		i := Item{Place: f.at(e), Name: s.name, Key: s.name, Tree: e.str("skillFolderHash")}
 		repo, ref := cutRef(e.str("source"))
-		if !isCommit(i.Tree) {
+		if !skill.IsObjectID(i.Tree) {
 			i.Tree = ""
 		}
 		i.setRef(ref)

@@ -95,7 +95,7 @@ func (s *spec) version(v string) error {
 		s.rng = "*"
 		return nil
 	}
-	if !isFullCommit(v) {
+	if !skill.IsObjectID(v) {
 		if _, err := semver.NewConstraint(v); err == nil {
 			s.rng = v
 			return nil
@@ -103,13 +103,6 @@ func (s *spec) version(v string) error {
 	}
 	s.ref = v
 	return skill.CheckRef(v)
-}
-
-func isFullCommit(s string) bool {
-	if len(s) != 40 && len(s) != 64 {
-		return false
-	}
-	return strings.Trim(s, "0123456789abcdef") == ""
 }
 
 func usage(format string, args ...any) *diag.Error { return diag.New(diag.Usage, format, args...) }
@@ -156,7 +149,7 @@ func splitBrowser(refs *fetch.Refs, rest string) (ref, path string, ok bool) {
 			continue
 		}
 		head := rest[:i]
-		if exists[head] || isFullCommit(head) {
+		if exists[head] || skill.IsObjectID(head) {
 			return head, strings.Trim(rest[i:], "/"), true
 		}
 	}

@@ -185,7 +185,7 @@ func (r *fieldReader) requirementSource(dep Dependency) {
 		r.note(diag.SourceNotAllowed, dep.Position, "the requirement on `%s` points to `%s`, which is refused once the skill is fetched", dep.Name, req.Source).
 			WithHint("leave the source out for a skill of the same repository")
 	}
-	if r.opt.resolving && req.Ref != "" && !isCommit(req.Ref) {
+	if r.opt.resolving && req.Ref != "" && !skill.IsObjectID(req.Ref) {
 		r.note(diag.FloatingDependency, dep.Position, "the requirement on `%s` follows `ref:%s`; projects refuse a dependency that moves", dep.Name, req.Ref).
 			WithHint("name a range, or the full commit")
 	}
@@ -195,13 +195,6 @@ func (r *fieldReader) requirementSource(dep Dependency) {
 // Such a source is legal in skills.toml and in path skills only.
 func IsLocal(src skill.Source) bool {
 	return src.Kind() == skill.SourcePath || src.Transport() == "file"
-}
-
-func isCommit(ref string) bool {
-	if len(ref) != 40 && len(ref) != 64 {
-		return false
-	}
-	return strings.Trim(ref, "0123456789abcdef") == ""
 }
 
 // CheckRange says whether r is a version range as Masterminds/semver/v3 reads
