@@ -3,12 +3,8 @@ package resolver_test
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/skillpm/skillpm/resolver"
 )
@@ -16,34 +12,10 @@ import (
 // TestOutcomes reads the problems in testdata/resolver/solved, which have an
 // answer or stop for consent.
 func TestOutcomes(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("..", "testdata", "resolver", "solved", "*.txt"))
-	if err != nil || len(files) == 0 {
-		t.Fatal(err, "no files")
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			problem, want, ok := strings.Cut(string(data), "-- outcome --\n")
-			if !ok {
-				t.Fatal("no outcome in the file")
-			}
-			in, w := parseProblem(t, problem)
-			sol, err := solveLoading(t, in, w)
-			got := written(t, sol, err)
-			if *update {
-				if err := os.WriteFile(file, []byte(problem+"-- outcome --\n"+got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("outcome (-want +got):\n%s", diff)
-			}
-		})
-	}
+	golden(t, "solved/*.txt", "outcome", func(t *testing.T, in resolver.Input, w *world) string {
+		sol, err := solveLoading(t, in, w)
+		return written(t, sol, err)
+	})
 }
 
 func written(t *testing.T, sol *resolver.Solution, err error) string {

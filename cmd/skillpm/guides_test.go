@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/skillpm/skillpm/fetch/fetchtest"
 	"github.com/skillpm/skillpm/internal/testkit"
 )
 
@@ -181,8 +182,8 @@ func guideEnv(t *testing.T) []string {
 	if _, err := testkit.ReplayFile(remotes, filepath.Join("testdata", "guides.txtar")); err != nil {
 		t.Fatal(err)
 	}
-	public := serveGuides(t, remotes, testkit.Shape{TLS: true})
-	private := serveGuides(t, remotes, testkit.Shape{TLS: true, User: "you", Password: "secret"})
+	public := fetchtest.Serve(t, remotes, testkit.Shape{TLS: true})
+	private := fetchtest.Serve(t, remotes, testkit.Shape{TLS: true, User: "you", Password: "secret"})
 	ca := filepath.Join(work, ".ca.pem")
 	if err := os.WriteFile(ca, public.CA, 0o644); err != nil {
 		t.Fatal(err)
@@ -196,16 +197,6 @@ func guideEnv(t *testing.T) []string {
 		"GIT_AUTHOR_NAME=You", "GIT_AUTHOR_EMAIL=you@example.com", "GIT_COMMITTER_NAME=You", "GIT_COMMITTER_EMAIL=you@example.com",
 		"GIT_AUTHOR_DATE=2026-02-01T10:00:00Z", "GIT_COMMITTER_DATE=2026-02-01T10:00:00Z", "LC_ALL=C", "TZ=UTC",
 	}
-}
-
-func serveGuides(t *testing.T, root string, shape testkit.Shape) *testkit.Server {
-	t.Helper()
-	s, err := testkit.Serve(root, shape)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
-	return s
 }
 
 // serveProxy starts an HTTP proxy whose CONNECT leads each host to the address
