@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/skillpm/skillpm/skill"
 )
@@ -70,7 +71,9 @@ func parseSide(text string) (*Lock, error) {
 }
 
 // entryStart is where an entry begins in a canonical lock.
-var entryStart = regexp.MustCompile(`(?m)^    "([A-Za-z0-9][A-Za-z0-9._-]{0,63})": \{$`)
+var entryStart = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^    "([A-Za-z0-9][A-Za-z0-9._-]{0,63})": \{$`)
+})
 
 // Salvage returns a lock with the entries that can still be read whole in a
 // damaged one, such as after a merge that lost a comma or has a key twice (the
@@ -79,7 +82,7 @@ var entryStart = regexp.MustCompile(`(?m)^    "([A-Za-z0-9][A-Za-z0-9._-]{0,63})
 func Salvage(data []byte) *Lock {
 	text := string(unixLines(data))
 	l := &Lock{Root: Root{Requires: map[string]string{}}}
-	for _, at := range entryStart.FindAllStringSubmatchIndex(text, -1) {
+	for _, at := range entryStart().FindAllStringSubmatchIndex(text, -1) {
 		e := salvageEntry(text[:min(len(text), maxLockBytes)], text[at[2]:at[3]], at[1]-1)
 		if e == nil {
 			continue

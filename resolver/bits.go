@@ -38,15 +38,6 @@ func (s set) meets(t set) bool {
 	return false
 }
 
-func (s set) equal(t set) bool {
-	for i, w := range s {
-		if w != t[i] {
-			return false
-		}
-	}
-	return true
-}
-
 func (s set) clone() set { return append(set(nil), s...) }
 
 func (s set) count() int {

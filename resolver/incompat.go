@@ -66,7 +66,7 @@ func (c *incompat) termOf(p *pkg) int {
 func resolve(c, d *incompat, x *pkg) *incompat {
 	r := &incompat{kind: kindDerived, left: c, right: d, terms: make([]term, 0, len(c.terms)+len(d.terms)-1)}
 	for _, t := range c.terms {
-		in := t.in
+		var in set
 		if j := d.termOf(t.pkg); j >= 0 {
 			other := d.terms[j].in
 			in = make(set, len(t.in))

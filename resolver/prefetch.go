@@ -37,7 +37,8 @@ func (s *session) prefetch() {
 		if l == nil {
 			continue
 		}
-		follow := s.last.firstIn(w.name, l, s.admitted(l, w.edge))
+		in := s.admitted(l, w.edge)
+		follow := s.last.firstIn(w.name, l, in)
 		if follow < 0 {
 			continue
 		}
@@ -45,10 +46,10 @@ func (s *session) prefetch() {
 		s.batchStart = len(s.need.Requirements)
 		edges, unreadable, offline, loaded := s.requirementsOf(c)
 		if !loaded {
-			s.prefetchOlder(l, s.admitted(l, w.edge), follow)
+			s.prefetchOlder(l, in, follow)
 		}
 		if unreadable != "" || offline {
-			s.prefetchOlder(l, s.admitted(l, w.edge), follow)
+			s.prefetchOlder(l, in, follow)
 			continue
 		}
 		for _, e := range edges {
@@ -76,7 +77,7 @@ func (s *search) firstIn(name skill.Key, l *list, in set) int {
 				return p.decided
 			}
 			if p.dom.meets(in) {
-				in = p.dom.without(p.dom.without(in))
+				in = p.dom.clone().clip(in)
 			}
 		}
 	}

@@ -100,7 +100,7 @@ func (p *prover) bySource(e *edge) bool {
 // allows returns the set of the target that an edge admits.
 func (c *incompat) allows() set {
 	t := c.terms[len(c.terms)-1]
-	return full(len(t.in) * 64).without(t.in).clip(c.target.all)
+	return c.target.all.without(t.in)
 }
 
 func (s set) clip(t set) set {

@@ -16,6 +16,15 @@ type judge struct {
 	bundle  *bundle
 	clock   clock
 	verdict Verdict
+	content skill.Digest // "" until asked for; see digest
+}
+
+// digest is that of the tree, hashed once: each signer of each policy asks.
+func (j *judge) digest() skill.Digest {
+	if j.content == "" {
+		j.content = j.in.Tree.Digest()
+	}
+	return j.content
 }
 
 func (j *judge) run() Verdict {
@@ -183,12 +192,12 @@ func (j *judge) rootFor(p *Policy) (*trustedRoot, *fault) {
 // isLocked reports whether digest and bundle are the locked ones.
 func (j *judge) isLocked() bool {
 	l := j.in.Locked
-	return l != nil && l.Signature != nil && l.Digest == j.in.Tree.Digest() && l.Signature.Bundle == j.bundle.facts.Bundle
+	return l != nil && l.Signature != nil && l.Digest == j.digest() && l.Signature.Bundle == j.bundle.facts.Bundle
 }
 
 // revoked is the stage "revoked": the deny lists of all files.
 func (j *judge) revoked() *fault {
-	digest := j.in.Tree.Digest()
+	digest := j.digest()
 	for _, p := range j.set.policies {
 		if slices.Contains(p.Deny.Digests, digest) {
 			return denied(p, "the content %s", digest.Short())

@@ -108,13 +108,17 @@ func parseCertificates(data []byte) ([]*x509.Certificate, error) {
 
 // verify checks sig over message.
 func (p *publicKey) verify(message, sig []byte) bool {
-	sum := message
-	if p.hash != 0 {
-		h := p.hash.New()
-		h.Write(message)
-		sum = h.Sum(nil)
+	return p.verifySum(p.sum(message), sig)
+}
+
+// sum returns what is signed: the hash, or the message itself for Ed25519.
+func (p *publicKey) sum(message []byte) []byte {
+	if p.hash == 0 {
+		return message
 	}
-	return p.verifySum(sum, sig)
+	h := p.hash.New()
+	h.Write(message)
+	return h.Sum(nil)
 }
 
 // verifySum checks sig over a hash (the message itself for Ed25519).

@@ -76,10 +76,6 @@ func (d *decoder) str(n *node, what string) string {
 	return ""
 }
 
-func (d *decoder) into(dst *string, what string) func(*node) {
-	return func(n *node) { *dst = d.str(n, what) }
-}
-
 // each calls f for every element of an array.
 func (d *decoder) each(n *node, what string, f func(*node)) {
 	if n.kind != unstable.Array {

@@ -143,12 +143,7 @@ func (s *Signer) material() jsonMaterial {
 }
 
 func (s *Signer) signBytes(message []byte) ([]byte, error) {
-	if s.public.hash == 0 {
-		return s.private.Sign(rand.Reader, message, crypto.Hash(0))
-	}
-	h := s.public.hash.New()
-	h.Write(message)
-	return s.private.Sign(rand.Reader, h.Sum(nil), s.public.hash)
+	return s.private.Sign(rand.Reader, s.public.sum(message), s.public.hash)
 }
 
 // Check reports whether bundle is this signer's signature of name and tree, as
