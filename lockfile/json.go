@@ -47,8 +47,6 @@ type syntaxError struct {
 	message string
 }
 
-func (e *syntaxError) Error() string { return e.message }
-
 // parser reads JSON (RFC 8259) and nothing beyond it.
 type parser struct {
 	text  string

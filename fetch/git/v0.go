@@ -86,14 +86,3 @@ func (c caps) wantable(id oid) bool {
 	_, reachable := c.words["allow-reachable-sha1-in-want"]
 	return reachable || c.tips[id]
 }
-
-// tipOf returns the object that an advertised ref names.
-func (c caps) tipOf(ref string) (oid, bool) {
-	for _, r := range c.refs.List {
-		if r.Name == ref {
-			o, err := c.format.parse(r.ID)
-			return o, err == nil
-		}
-	}
-	return oid{}, false
-}

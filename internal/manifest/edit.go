@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/skillpm/skillpm/internal/diag"
-	"github.com/skillpm/skillpm/skill"
 )
 
 // editor replaces byte ranges of a manifest. Every edit finds its place in the
@@ -272,16 +271,4 @@ func quoteList(list []string) string {
 		quoted[i] = quote(s)
 	}
 	return "[" + strings.Join(quoted, ", ") + "]"
-}
-
-// Set returns data with key in [skills] demanding r, added at the end of the
-// table or changed where it stands, in the form it has there. Other fields of
-// the entry, such as use, stay. The result is checked to say what was asked.
-func Set(data []byte, key skill.Key, r skill.Requirement) ([]byte, error) {
-	return setSkill(data, "skills", key, r)
-}
-
-// SetOverride is Set for [overrides].
-func SetOverride(data []byte, key skill.Key, r skill.Requirement) ([]byte, error) {
-	return setSkill(data, "overrides", key, r)
 }

@@ -7,12 +7,15 @@ import (
 	"github.com/skillpm/skillpm/skill"
 )
 
-func setSkill(data []byte, table string, key skill.Key, r skill.Requirement) ([]byte, error) {
+// Set returns data with key in [skills] demanding r, added at the end of the
+// table or changed where it stands, in the form it has there. Other fields of
+// the entry, such as use, stay. The result is checked to say what was asked.
+func Set(data []byte, key skill.Key, r skill.Requirement) ([]byte, error) {
 	e, err := newEditor(data)
 	if err != nil {
 		return nil, err
 	}
-	path := []string{table, string(key)}
+	path := []string{"skills", string(key)}
 	switch st := e.find(path...); {
 	case e.fieldsAt(path) == nil:
 		err = e.set(quote(Spell(r)), path...)
@@ -174,21 +177,12 @@ func SetUse(data []byte, key skill.Key, use string) ([]byte, error) {
 
 // Remove returns data without key in [skills], and whether it was there.
 func Remove(data []byte, key skill.Key) (out []byte, found bool, err error) {
-	return removeSkill(data, "skills", key)
-}
-
-// RemoveOverride is Remove for [overrides].
-func RemoveOverride(data []byte, key skill.Key) (out []byte, found bool, err error) {
-	return removeSkill(data, "overrides", key)
-}
-
-func removeSkill(data []byte, table string, key skill.Key) ([]byte, bool, error) {
 	e, err := newEditor(data)
 	if err != nil {
 		return nil, false, err
 	}
-	path := []string{table, string(key)}
-	root := tree(e.list).field(table)
+	path := []string{"skills", string(key)}
+	root := tree(e.list).field("skills")
 	if root == nil || root.val.field(string(key)) == nil {
 		return data, false, nil
 	}

@@ -167,17 +167,11 @@ func (p *Project) checkKey(a addition) error {
 // setManifest makes data the manifest of this run; the file is written by the
 // transaction.
 func (p *Project) setManifest(data []byte) error {
-	old := p.manifestData
 	m, err := manifest.Parse(p.display(p.manifestPath()), data, resolver.CheckRange)
 	if err != nil {
 		return err
 	}
 	p.manifest = m // p.written stays what is on disk
 	p.config = manifest.Layer(p.user, m.Config)
-	p.manifestData = data
-	if err := p.loadPolicies(); err != nil {
-		return err
-	}
-	p.manifestData = old // what is on disk
-	return nil
+	return p.loadPolicies(data) // p.manifestData stays, too
 }

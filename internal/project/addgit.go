@@ -56,7 +56,7 @@ func (p *Project) headFor(ctx context.Context, refs *fetch.Refs, s spec) (fetch.
 	} else {
 		r, err = fetch.DefaultBranch(refs, s.source)
 	}
-	return fetch.Want{Commit: r.Commit, Ref: r.Ref}, err
+	return r.Want(), err
 }
 
 // choose picks the skills of a repository that was named without a path.
@@ -131,7 +131,7 @@ func (p *Project) addOneGit(ctx context.Context, refs *fetch.Refs, s spec, src s
 		if err != nil {
 			return addition{}, err
 		}
-		want = fetch.Want{Commit: r.Commit, Ref: r.Ref}
+		want = r.Want()
 	case list.Class == fetch.ClassNone:
 		if s.rng != "" && s.rng != "*" {
 			return addition{}, noVersions(src, s.rng)
@@ -172,7 +172,7 @@ func (p *Project) addHead(ctx context.Context, refs *fetch.Refs, src skill.Sourc
 	case tag || fetch.IsCommit(req.Ref):
 		req.Ref = head.Ref // the short name would mean that
 	}
-	return p.addAt(ctx, req, fetch.Want{Commit: head.Commit, Ref: head.Ref}, as)
+	return p.addAt(ctx, req, head.Want(), as)
 }
 
 // addAt reads the skill at a commit and decides its key.

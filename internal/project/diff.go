@@ -231,7 +231,7 @@ func (p *Project) atVersion(ctx context.Context, src skill.Source, key, version 
 			return goods{}, diag.New(diag.RefNotFound, "%s has no version, branch, tag or commit `%s`", src.Identity(), version).
 				WithHint("`skillpm versions %s` lists them", src.Identity())
 		}
-		want = fetch.Want{Commit: r.Commit, Ref: r.Ref}
+		want = r.Want()
 	}
 	got, err := p.obtain(ctx, []order{{key: skill.Key(key), src: src, want: want}})
 	if err != nil {

@@ -2,7 +2,6 @@ package project
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -225,21 +224,4 @@ func (p *Project) staleChains() diag.List {
 		}
 	}
 	return list
-}
-
-// diffText describes how two locks differ, one line a skill.
-func diffText(old, new *lockfile.Lock) []string {
-	var lines []string
-	for _, c := range lockChanges(old, new) {
-		switch c.Action {
-		case Added:
-			lines = append(lines, fmt.Sprintf("+ %s %s", c.Key, c.To))
-		case Removed:
-			lines = append(lines, fmt.Sprintf("- %s %s", c.Key, c.From))
-		case Kept:
-		default:
-			lines = append(lines, fmt.Sprintf("~ %s %s -> %s", c.Key, c.From, c.To))
-		}
-	}
-	return lines
 }

@@ -150,7 +150,7 @@ func (p *Project) relock(ctx context.Context, edited []byte, opt resolveOptions)
 // desired is what a lock wants on disk.
 func (p *Project) desired(old, l *lockfile.Lock, force bool) install.Desired {
 	d := install.Desired{
-		Targets: l.Targets, Link: install.Link(linkOf(p.config.Install.Link)),
+		Targets: l.Targets, Link: install.Link(p.config.Install.Link),
 		ExposeDirect: p.config.Install.Expose == "direct", Force: force, OldLock: map[skill.Key]skill.Digest{},
 	}
 	if p.opt.Global {
@@ -182,8 +182,6 @@ func (p *Project) desired(old, l *lockfile.Lock, force bool) install.Desired {
 	}
 	return d
 }
-
-func linkOf(s string) install.Link { return install.Link(s) }
 
 // apply carries a transaction out: bytes, checks, trust, disk, files.
 func (p *Project) apply(ctx context.Context, t transaction, opt InstallOptions) (*Change, error) {

@@ -232,7 +232,7 @@ func (p *Project) at(ctx context.Context, src skill.Source, name skill.Key, ref 
 	if err != nil {
 		return resolver.Candidate{}, candidate{}, err
 	}
-	want := fetch.Want{Commit: resolved.Commit, Ref: resolved.Ref}
+	want := resolved.Want()
 	fact, err := p.skillAt(ctx, src, want)
 	if diag.CodeOf(err) == diag.CommitGone && resolved.Ref == "" { // asked for by its id, it was never seen here
 		err = diag.New(diag.RefNotFound, "no commit %s in %s", ref, src.Repository()).WithCause(err)

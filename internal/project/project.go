@@ -279,7 +279,7 @@ func (p *Project) loadConfig() error {
 		}
 	}
 	p.config = manifest.Layer(p.user, p.manifest.Config)
-	if err := p.loadPolicies(); err != nil {
+	if err := p.loadPolicies(p.manifestData); err != nil {
 		return err
 	}
 	return p.openCache()

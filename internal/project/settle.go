@@ -357,5 +357,5 @@ func (p *Project) headOf(ctx context.Context, src skill.Source) (fetch.Want, err
 	if err != nil {
 		return fetch.Want{}, err
 	}
-	return fetch.Want{Commit: head.Commit, Ref: head.Ref}, nil
+	return head.Want(), nil
 }

@@ -20,7 +20,7 @@ const trustFile = "trust.toml"
 
 // loadPolicies reads the three policies that all must pass. A fetched
 // repository never contributes one.
-func (p *Project) loadPolicies() error {
+func (p *Project) loadPolicies(manifestData []byte) error {
 	var list []*signing.Policy
 	files := []struct {
 		path  string
@@ -44,7 +44,7 @@ func (p *Project) loadPolicies() error {
 		list = append(list, policy)
 	}
 	// Only [trust] is decoded: thousands of skills are no business of a policy.
-	if section := manifest.TrustSection(p.manifestData); section != nil {
+	if section := manifest.TrustSection(manifestData); section != nil {
 		policy, err := signing.ParsePolicy(p.manifestPath(), section, signing.ScopeProject)
 		if err != nil {
 			return err

@@ -99,7 +99,7 @@ func (p *Project) describing(src skill.Source, list []fetch.Candidate) []wantedF
 // onlySkill settles a repository without a path: its one skill, else the
 // repository itself, with the skills listed.
 func (p *Project) onlySkill(ctx context.Context, src skill.Source, head fetch.Resolved, r *VersionsResult) (skill.Source, error) {
-	d, err := p.discover(ctx, parent{src: src, want: fetch.Want{Commit: head.Commit, Ref: head.Ref}})
+	d, err := p.discover(ctx, parent{src: src, want: head.Want()})
 	if err != nil {
 		return src, err
 	}

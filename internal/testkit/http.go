@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -248,8 +247,3 @@ func (c *countingReader) Read(p []byte) (int, error) {
 }
 
 func (c *countingReader) Close() error { return c.r.Body.Close() }
-
-// SortRequests puts a log of parallel requests into a fixed order.
-func SortRequests(log []Request) {
-	slices.SortFunc(log, func(a, b Request) int { return strings.Compare(a.String(), b.String()) })
-}
