@@ -7,7 +7,6 @@ import (
 
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/internal/manifest"
-	"github.com/skillpm/skillpm/resolver"
 	"github.com/skillpm/skillpm/skill"
 )
 
@@ -42,7 +41,12 @@ func (p *Project) Add(ctx context.Context, specs []string, opt AddOptions) (*Cha
 	if err := p.loadRegistries(ctx); err != nil {
 		return nil, err
 	}
-	adds, skipped, err := p.allAdditions(ctx, specs, opt)
+	asked, err := p.parseSpecs(specs)
+	if err != nil {
+		return nil, err
+	}
+	p = p.namingSpecs(asked)
+	adds, skipped, err := p.allAdditions(ctx, asked, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +56,7 @@ func (p *Project) Add(ctx context.Context, specs []string, opt AddOptions) (*Cha
 	if len(adds) == 0 {
 		return nil, skippedFindings(skipped)
 	}
-	t, left, err := p.addSolvable(ctx, adds, opt)
+	p, t, left, err := p.addSolvable(ctx, adds, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -89,14 +93,15 @@ func skippedFindings(skipped []SkippedSkill) error {
 }
 
 // addSolvable is addAll; with --all it leaves out, one after the other, the new
-// skills whose requirements cannot be met, until the rest can be solved.
-func (p *Project) addSolvable(ctx context.Context, adds []addition, opt AddOptions) (transaction, []SkippedSkill, error) {
+// skills whose requirements cannot be met, until the rest can be solved. It
+// returns the project as edited.
+func (p *Project) addSolvable(ctx context.Context, adds []addition, opt AddOptions) (*Project, transaction, []SkippedSkill, error) {
 	var skipped []SkippedSkill
 	for {
-		t, err := p.addAll(ctx, adds, opt)
+		q, t, err := p.addAll(ctx, adds, opt)
 		unsolved, ok := errors.AsType[*solveError](err)
 		if !ok || !opt.All {
-			return t, skipped, err
+			return q, t, skipped, err
 		}
 		roots := unsolved.roots()
 		finding := diag.All(err)[0]
@@ -108,19 +113,19 @@ func (p *Project) addSolvable(ctx context.Context, adds []addition, opt AddOptio
 			return blamed
 		})
 		if len(rest) == len(adds) || len(rest) == 0 {
-			return t, skipped, err
+			return q, t, skipped, err
 		}
 		adds = rest
 	}
 }
 
-// addAll edits the manifest and resolves.
-func (p *Project) addAll(ctx context.Context, adds []addition, opt AddOptions) (transaction, error) {
+// addAll edits the manifest and resolves. It returns the project as edited.
+func (p *Project) addAll(ctx context.Context, adds []addition, opt AddOptions) (*Project, transaction, error) {
 	var prefer []skill.Key
 	var entries []manifest.Entry
 	for _, a := range adds {
 		if err := p.checkKey(a); err != nil {
-			return transaction{}, err
+			return nil, transaction{}, err
 		}
 		if !a.asked && p.written.Get(string(a.key)) != nil {
 			continue // there already: only update moves a version unasked
@@ -130,7 +135,7 @@ func (p *Project) addAll(ctx context.Context, adds []addition, opt AddOptions) (
 	}
 	data, err := p.retarget(opt.InstallOptions)
 	if err != nil {
-		return transaction{}, err
+		return nil, transaction{}, err
 	}
 	if data == nil {
 		data = p.manifestData
@@ -140,12 +145,14 @@ func (p *Project) addAll(ctx context.Context, adds []addition, opt AddOptions) (
 		data, err = manifest.SetUse(data, adds[i].key, opt.Use)
 	}
 	if err != nil {
-		return transaction{}, err
+		return nil, transaction{}, err
 	}
-	if err := p.setManifest(data); err != nil {
-		return transaction{}, err
+	q, err := p.edited(data)
+	if err != nil {
+		return nil, transaction{}, err
 	}
-	return p.relock(ctx, data, resolveOptions{lock: p.lock, prefer: prefer, consent: opt.ResolveSubskills})
+	t, err := q.relock(ctx, data, resolveOptions{lock: p.lock, prefer: prefer, consent: opt.ResolveSubskills})
+	return q, t, err
 }
 
 // checkKey refuses a key that skills.toml has for another source.
@@ -162,16 +169,4 @@ func (p *Project) checkKey(a addition) error {
 		}
 	}
 	return nil
-}
-
-// setManifest makes data the manifest of this run; the file is written by the
-// transaction.
-func (p *Project) setManifest(data []byte) error {
-	m, err := manifest.Parse(p.display(p.manifestPath()), data, resolver.CheckRange)
-	if err != nil {
-		return err
-	}
-	p.manifest = m // p.written stays what is on disk
-	p.config = manifest.Layer(p.user, m.Config)
-	return p.loadPolicies(data) // p.manifestData stays, too
 }

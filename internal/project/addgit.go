@@ -18,7 +18,7 @@ func (p *Project) addGit(ctx context.Context, s spec, opt AddOptions) ([]additio
 	if err := p.settleBrowser(ctx, &s); err != nil {
 		return nil, nil, err
 	}
-	refs, err := p.repos.listing(ctx, s.source)
+	refs, err := p.listing(ctx, s.source)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -276,7 +276,7 @@ func (p *Project) noteMixed(ctx context.Context, src skill.Source, list fetch.Ve
 	if wants == nil {
 		return
 	}
-	snaps, err := p.repos.snapshots(ctx, src, wants)
+	snaps, err := p.snapshots(ctx, src, wants)
 	if err != nil {
 		return // a note is not worth a failure
 	}

@@ -10,25 +10,39 @@ import (
 	"github.com/skillpm/skillpm/skill"
 )
 
-// allAdditions turns the arguments of add into lines for skills.toml, repositories
-// in parallel, in the order of the arguments.
-func (p *Project) allAdditions(ctx context.Context, texts []string, opt AddOptions) ([]addition, []SkippedSkill, error) {
+// parseSpecs reads the arguments of add.
+func (p *Project) parseSpecs(texts []string) ([]spec, error) {
 	specs := make([]spec, len(texts))
-	asks := false
 	for i, text := range texts {
 		var err error
 		if specs[i], err = parseSpec(text); err != nil {
-			return nil, nil, badSpec(text, err)
-		}
-		if src, _, ok := p.fromRegistries(skill.Key(specs[i].name)); ok {
-			p.consent[src.Repository()] = true
-		}
-		if src := specs[i].source; src.Kind() == skill.SourceGit || src.Kind() == skill.SourceIndex {
-			p.argHosts[src.Host()] = true
-			p.consent[src.Repository()] = true
-			asks = asks || !src.HasSubpath()
+			return nil, badSpec(text, err)
 		}
 	}
+	return specs, nil
+}
+
+// namingSpecs returns the project with what specs name as named by the user: a
+// source with its host, and the repository that a registry gives a name.
+func (p *Project) namingSpecs(specs []spec) *Project {
+	permit := p.permit
+	for _, s := range specs {
+		if src, _, ok := p.fromRegistries(skill.Key(s.name)); ok {
+			permit = permit.agree(src.Repository())
+		}
+		if !s.source.IsZero() {
+			permit = permit.name(s.source)
+		}
+	}
+	return p.with(permit)
+}
+
+// allAdditions turns the arguments of add into lines for skills.toml, repositories
+// in parallel, in the order of the arguments.
+func (p *Project) allAdditions(ctx context.Context, specs []spec, opt AddOptions) ([]addition, []SkippedSkill, error) {
+	asks := slices.ContainsFunc(specs, func(s spec) bool {
+		return (s.source.Kind() == skill.SourceGit || s.source.Kind() == skill.SourceIndex) && !s.source.IsZero() && !s.source.HasSubpath()
+	})
 	jobs := p.opt.Jobs
 	if asks && opt.Choose != nil {
 		jobs = 1 // one question at a time

@@ -215,7 +215,7 @@ func stateOf(c content, name string) (*install.FileState, error) {
 
 // atVersion brings one version, branch, tag or commit of src into the store.
 func (p *Project) atVersion(ctx context.Context, src skill.Source, key, version string) (goods, error) {
-	refs, err := p.repos.listing(ctx, src)
+	refs, err := p.listing(ctx, src)
 	if err != nil {
 		return goods{}, err
 	}

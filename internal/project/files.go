@@ -72,7 +72,7 @@ func (p *Project) readSkillFiles(ctx context.Context, repo skill.Source, list []
 	for i, w := range list {
 		wants[i] = w.want
 	}
-	snaps, err := p.repos.snapshots(ctx, repo, wants)
+	snaps, err := p.snapshots(ctx, repo, wants)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -72,7 +72,7 @@ func skillsIn(dir string) []string {
 // gitAdditions takes one or several skills of a repository.
 func (im *importer) gitAdditions(ctx context.Context, it item) ([]addition, error) {
 	p := im.p
-	refs, err := p.repos.listing(ctx, it.Source)
+	refs, err := p.listing(ctx, it.Source)
 	if err != nil {
 		return nil, err
 	}

@@ -169,7 +169,6 @@ func (im *importer) skip(at interop.Place, name string, err error) {
 // SKILL.md files that will be looked at. A repository that cannot be read is no
 // reason to give up the others.
 func (im *importer) list(ctx context.Context, items []item) error {
-	p := im.p
 	var repos []skill.Source
 	for _, it := range items {
 		if it.Source.Kind() != skill.SourceGit {
@@ -179,12 +178,11 @@ func (im *importer) list(ctx context.Context, items []item) error {
 		if slices.ContainsFunc(repos, func(s skill.Source) bool { return s.Repository() == id }) {
 			continue
 		}
-		p.argHosts[it.Source.Host()] = true // as good as named: its file was
-		p.consent[id] = true
 		repos = append(repos, it.Source)
 	}
+	im.p = im.p.naming(repos...) // as good as named: the file that lists them was
 	errs := make([]error, len(repos))
-	err := par.Do(ctx, p.opt.Jobs, len(repos), func(ctx context.Context, i int) error {
+	err := par.Do(ctx, im.p.opt.Jobs, len(repos), func(ctx context.Context, i int) error {
 		errs[i] = im.warm(ctx, repos[i], items)
 		return ctx.Err()
 	})
@@ -199,7 +197,7 @@ func (im *importer) list(ctx context.Context, items []item) error {
 // warm lists one repository and reads the skills of it that follow a commit or
 // branch in one go. Of those with versions the newest is yet to be found.
 func (im *importer) warm(ctx context.Context, repo skill.Source, items []item) error {
-	refs, err := im.p.repos.listing(ctx, repo)
+	refs, err := im.p.listing(ctx, repo)
 	if err != nil {
 		return err
 	}
@@ -301,7 +299,7 @@ func (im *importer) write(ctx context.Context) error {
 	if len(im.adds) == 0 {
 		return im.findings.Err()
 	}
-	t, left, err := im.p.addSolvable(ctx, im.adds, im.addOptions())
+	p, t, left, err := im.p.addSolvable(ctx, im.adds, im.addOptions())
 	if err != nil {
 		return append(diag.All(err), im.findings...).Err()
 	}
@@ -318,7 +316,7 @@ func (im *importer) write(ctx context.Context) error {
 				At(it.File, it.Line, it.Column))
 		}
 	}
-	change, err := im.p.apply(ctx, t, im.opt.InstallOptions)
+	change, err := p.apply(ctx, t, im.opt.InstallOptions)
 	im.result.Change = change
 	if err != nil {
 		return append(diag.All(err), im.findings...).Err()

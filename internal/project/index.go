@@ -23,7 +23,7 @@ func (p *Project) indexClient() (*index.Client, error) {
 	if p.opt.Offline {
 		return nil, diag.New(diag.FetchOffline, "a discovery index is read over the network, and there is none")
 	}
-	client, err := p.repos.httpClient()
+	client, err := p.httpClient()
 	if err != nil {
 		return nil, err
 	}

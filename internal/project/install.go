@@ -48,6 +48,9 @@ func (p *Project) Install(ctx context.Context, opt InstallOptions) (*Change, err
 		return nil, err
 	}
 	if retargeted != nil {
+		if p, err = p.edited(retargeted); err != nil {
+			return nil, err
+		}
 		if l := p.prunedLock(); l != nil {
 			return p.apply(ctx, transaction{old: p.lock, lock: l, manifest: retargeted}, opt)
 		}
@@ -124,7 +127,7 @@ func (p *Project) relock(ctx context.Context, edited []byte, opt resolveOptions)
 	if err != nil {
 		return transaction{}, err
 	}
-	l, err := p.buildLock(ctx, r)
+	l, err := r.universe.p.buildLock(ctx, r)
 	if err != nil {
 		return transaction{}, err
 	}

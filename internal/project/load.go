@@ -96,7 +96,7 @@ func (u *universe) loadVersions(ctx context.Context, w *work) error {
 	if len(w.versions) == 0 {
 		return nil
 	}
-	refs, err := u.p.repos.listing(ctx, w.src)
+	refs, err := u.p.listing(ctx, w.src)
 	if isOffline(err) {
 		for _, want := range w.versions {
 			u.setVersions(want.Name, want.Source, resolver.Versions{State: resolver.Unavailable})
@@ -224,7 +224,7 @@ func (p *Project) at(ctx context.Context, src skill.Source, name skill.Key, ref 
 	var refs *fetch.Refs
 	if fetch.RefPrefixes(ref) != nil {
 		var err error
-		if refs, err = p.repos.listing(ctx, src); err != nil {
+		if refs, err = p.listing(ctx, src); err != nil {
 			return resolver.Candidate{}, candidate{}, err
 		}
 	}

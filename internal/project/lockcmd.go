@@ -22,7 +22,7 @@ type LockOptions struct {
 // sides as preferences.
 func (p *Project) Lock(ctx context.Context, opt LockOptions) (*Change, error) {
 	io := InstallOptions{DryRun: opt.DryRun, ResolveSubskills: opt.ResolveSubskills, NoInstall: true, Explain: opt.Explain}
-	healed := p.heal()
+	p, healed := p.healed()
 	stale, err := p.staleness(ctx, true)
 	if err != nil {
 		return nil, err
@@ -62,6 +62,7 @@ func OpenConflicted(opt Options) (*Project, error) {
 		return nil, lockFindings(p.display(p.lockPath()), bothErr)
 	}
 	p.lock = mergeLocks(ours, theirs)
+	p.known = p.files.index()
 	return p, nil
 }
 

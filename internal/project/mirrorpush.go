@@ -80,10 +80,11 @@ func (p *Project) MirrorPush(ctx context.Context, spec string, locks []NamedLock
 		return nil, err
 	}
 	defer m.Close()
-	for _, o := range orders { // whoever hands in a lock names its repositories
-		p.consent[o.src.Repository()] = true
-		p.argHosts[o.src.Host()] = true
+	sources := make([]skill.Source, len(orders))
+	for i, o := range orders {
+		sources[i] = o.src
 	}
+	p = p.naming(sources...) // whoever hands in a lock names its repositories
 	var docs []oci.Item
 	var faults diag.List
 	if opt.Versions {

@@ -114,7 +114,7 @@ func rangesOn(l NamedLock, key string) []string {
 }
 
 func (p *Project) carryRepository(ctx context.Context, c *carried) ([]mirrorOrder, *oci.Versions, error) {
-	refs, err := p.repos.listing(ctx, c.src)
+	refs, err := p.listing(ctx, c.src)
 	if err != nil {
 		return nil, nil, err
 	}

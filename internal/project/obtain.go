@@ -146,7 +146,7 @@ func (p *Project) obtainFrom(ctx context.Context, list []order, rest []int, out 
 	for k, i := range rest {
 		wants[k] = list[i].want
 	}
-	snaps, err := p.repos.snapshots(ctx, list[rest[0]].src, wants)
+	snaps, err := p.snapshots(ctx, list[rest[0]].src, wants)
 	if err != nil {
 		return err
 	}

@@ -82,6 +82,17 @@ type Project struct {
 	// Root is the directory of skills.toml and skills.lock.
 	Root string
 
+	// began is when the run began, by its clock.
+	began time.Time
+	files
+	// permit is what may be contacted beyond what the files name.
+	permit permit
+	*shared
+}
+
+// files are what the project's and the machine's files say. It is a value: an
+// edit makes another one.
+type files struct {
 	manifest     *manifest.Manifest // as this run edits it
 	written      *manifest.Manifest // as it is on disk
 	manifestData []byte
@@ -90,23 +101,23 @@ type Project struct {
 	user         manifest.Config
 	config       manifest.Config
 	policies     *signing.Set
-	cache        *cache.Cache
-	repos        *repositories
-	mirrors      []*mirror
-	mirrorsOpen  bool
-	mirrorLock   sync.Mutex
-	registries   []registryFile
+	// known is what the above say about whom to contact.
+	known func() *grounds
+}
+
+// shared is what all views of one run have in common.
+type shared struct {
+	cache       *cache.Cache
+	repos       *repositories
+	mirrors     []*mirror
+	mirrorsOpen bool
+	mirrorLock  sync.Mutex
+	registries  []registryFile
 	// gathered are findings that many skills may share.
 	gathered map[diag.Code]*gathered
-	// began is when the run began, by its clock.
-	began time.Time
-	// argHosts are hosts the user named on the command line.
-	argHosts map[string]bool
 	// userLocked is the lock of the user's own skills, once it was looked for.
 	userLock   sync.Once
 	userLocked *lockfile.Lock
-	// consent are repositories that may be contacted beyond manifest and lock.
-	consent map[string]bool
 }
 
 // Open finds the project upward from opt.Dir and reads its files. A missing
@@ -160,7 +171,9 @@ func OpenLock(opt Options) (*Project, error) {
 	if err := p.loadEmpty(); err != nil {
 		return nil, err
 	}
-	return p, p.loadLock()
+	err = p.loadLock()
+	p.known = p.files.index()
+	return p, err
 }
 
 func newProject(opt Options) (*Project, error) {
@@ -174,9 +187,8 @@ func newProject(opt Options) (*Project, error) {
 	if opt.Jobs <= 0 {
 		opt.Jobs = DefaultJobs
 	}
-	p := &Project{opt: opt, gathered: map[diag.Code]*gathered{}, argHosts: map[string]bool{}, consent: map[string]bool{}}
+	p := &Project{opt: opt, shared: &shared{gathered: map[diag.Code]*gathered{}}}
 	p.began = opt.Now()
-	p.repos = newRepositories(p)
 	return p, nil
 }
 
@@ -227,6 +239,7 @@ func (p *Project) load() error {
 	if lockErr := <-lock; err == nil {
 		err = lockErr
 	}
+	p.known = p.files.index()
 	return err
 }
 
@@ -235,7 +248,7 @@ func (p *Project) loadManifest() error {
 	if err != nil {
 		return err
 	}
-	m, err := manifest.Parse(p.display(p.manifestPath()), data, checkRangeOnce())
+	m, err := p.parseManifest(data)
 	if err != nil {
 		return err
 	}
@@ -244,6 +257,10 @@ func (p *Project) loadManifest() error {
 	}
 	p.manifest, p.written, p.manifestData = m, m, data
 	return p.loadConfig()
+}
+
+func (p *Project) parseManifest(data []byte) (*manifest.Manifest, error) {
+	return manifest.Parse(p.display(p.manifestPath()), data, checkRangeOnce())
 }
 
 // checkRangeOnce is resolver.CheckRange that judges each spelling once: most of a
@@ -263,7 +280,9 @@ func checkRangeOnce() func(string) error {
 func (p *Project) loadEmpty() error {
 	p.manifest = &manifest.Manifest{File: manifest.FileName}
 	p.written = p.manifest
-	return p.loadConfig()
+	err := p.loadConfig()
+	p.known = p.files.index()
+	return err
 }
 
 func (p *Project) loadConfig() error {
@@ -279,7 +298,7 @@ func (p *Project) loadConfig() error {
 		}
 	}
 	p.config = manifest.Layer(p.user, p.manifest.Config)
-	if err := p.loadPolicies(p.manifestData); err != nil {
+	if p.policies, err = p.readPolicies(p.manifestData); err != nil {
 		return err
 	}
 	return p.openCache()
@@ -293,6 +312,7 @@ func (p *Project) openCache() error {
 		return err
 	}
 	p.cache = c
+	p.repos = newRepositories(p.opt, p.config, c)
 	return nil
 }
 
@@ -333,6 +353,9 @@ func lockFindings(file string, err error) error {
 // Close ends connections. What was learnt from repositories goes to the index
 // even if the run failed, so that the next one need not ask again.
 func (p *Project) Close() {
+	if p.repos == nil {
+		return
+	}
 	if p.repos.learnt() {
 		p.cache.Flush(context.Background())
 	}

@@ -75,7 +75,7 @@ func (p *Project) readRegistry(ctx context.Context, r manifest.Named) ([]byte, e
 		}
 		return nil, diag.New(diag.FetchOffline, "registry `%s` was never read and there is no network", r.Name)
 	}
-	client, err := p.repos.httpClient()
+	client, err := p.httpClient()
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,8 @@ func (p *Project) Remove(ctx context.Context, names []string, opt InstallOptions
 	if err := faults.Err(); err != nil {
 		return nil, err
 	}
-	if err := p.setManifest(data); err != nil {
+	p, err := p.edited(data)
+	if err != nil {
 		return nil, err
 	}
 	l := p.prunedLock()

@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/url"
-	"strings"
 	"sync"
 	"time"
 
+	"github.com/skillpm/skillpm/cache"
 	"github.com/skillpm/skillpm/fetch"
 	"github.com/skillpm/skillpm/fetch/git"
+	"github.com/skillpm/skillpm/internal/manifest"
 	"github.com/skillpm/skillpm/internal/par"
 	"github.com/skillpm/skillpm/skill"
 )
@@ -25,15 +25,19 @@ const (
 	bucketJudged   = "judged"   // policies and lock → nothing refused until
 )
 
-// repositories hands out listings and snapshots, each repository opened once a
-// run. It is safe for concurrent use.
+// repositories are the git repositories of one run, each opened once. It is safe
+// for concurrent use.
 type repositories struct {
-	p    *Project
-	mu   sync.Mutex
-	git  *git.Source
-	src  fetch.Source
-	err  error
-	open map[string]*repository
+	opt   Options
+	cli   git.CLI
+	cache *cache.Cache
+	mu    sync.Mutex
+	git   *git.Source
+	src   fetch.Source
+	err   error
+	open  map[string]*repository
+	// permit says which hosts the last request's permit names.
+	permit func(host string) bool
 	// listed says that a listing came over the network in this run.
 	listed bool
 }
@@ -48,18 +52,20 @@ type repository struct {
 	all    []fetch.Snapshot
 }
 
-func newRepositories(p *Project) *repositories {
-	return &repositories{p: p, open: map[string]*repository{}}
+func newRepositories(opt Options, config manifest.Config, c *cache.Cache) *repositories {
+	return &repositories{opt: opt, cli: git.CLI(config.Git.CLI), cache: c, open: map[string]*repository{}}
 }
 
-// get returns the repository of src, with the spelling the project chose.
-func (r *repositories) get(src skill.Source) *repository {
+// repository returns the repository of src, with the spelling the project chose.
+func (p *Project) repository(src skill.Source) *repository {
+	r := p.repos
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.permit = p.namedHost
 	id := src.Repository()
 	repo, ok := r.open[id]
 	if !ok {
-		repo = &repository{source: r.p.spelling(src), snaps: map[fetch.ID]fetch.Snapshot{}}
+		repo = &repository{source: p.spelling(src), snaps: map[fetch.ID]fetch.Snapshot{}}
 		r.open[id] = repo
 	}
 	return repo
@@ -73,16 +79,16 @@ func (r *repositories) source() (fetch.Source, error) {
 	if r.src != nil || r.err != nil {
 		return r.src, r.err
 	}
-	if r.p.opt.Offline {
+	if r.opt.Offline {
 		r.src = fetch.NewOffline()
 		return r.src, nil
 	}
 	if _, r.err = r.gitLocked(); r.err != nil {
 		return nil, r.err
 	}
-	src := fetch.NewRetry(r.git, fetch.RetryOptions{Announce: r.p.opt.Announce})
-	if r.p.opt.Fetched != nil {
-		src = fetch.NewLog(src, r.p.opt.Fetched)
+	src := fetch.NewRetry(r.git, fetch.RetryOptions{Announce: r.opt.Announce})
+	if r.opt.Fetched != nil {
+		src = fetch.NewLog(src, r.opt.Fetched)
 	}
 	r.src = src
 	return r.src, nil
@@ -90,14 +96,24 @@ func (r *repositories) source() (fetch.Source, error) {
 
 // httpClient returns a client for indexes and registries, guarded as git's own
 // connections are.
-func (r *repositories) httpClient() (*http.Client, error) {
+func (p *Project) httpClient() (*http.Client, error) {
+	r := p.repos
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.permit = p.namedHost
 	source, err := r.gitLocked()
 	if err != nil {
 		return nil, err
 	}
 	return source.HTTPClient()
+}
+
+// isNamed reports whether the user named host.
+func (r *repositories) isNamed(host string) bool {
+	r.mu.Lock()
+	permit := r.permit
+	r.mu.Unlock()
+	return permit != nil && permit(host)
 }
 
 func (r *repositories) gitLocked() (*git.Source, error) {
@@ -106,13 +122,13 @@ func (r *repositories) gitLocked() (*git.Source, error) {
 	}
 	var err error
 	r.git, err = git.New(git.Options{
-		Named:    r.p.namedHost,
-		CLI:      git.CLI(r.p.config.Git.CLI),
-		Environ:  r.p.opt.Environ,
-		Notify:   r.p.opt.Report,
-		Home:     r.p.opt.Home,
-		Facts:    hostFacts{r.p},
-		Progress: r.p.opt.Progress,
+		Named:    r.isNamed,
+		CLI:      r.cli,
+		Environ:  r.opt.Environ,
+		Notify:   r.opt.Report,
+		Home:     r.opt.Home,
+		Facts:    hostFacts{r.cache},
+		Progress: r.opt.Progress,
 	})
 	return r.git, err
 }
@@ -133,30 +149,30 @@ func (r *repositories) close() {
 
 // listing lists the branches and tags of src once a run. Offline the last
 // listing of an earlier run serves.
-func (r *repositories) listing(ctx context.Context, src skill.Source) (*fetch.Refs, error) {
-	repo := r.get(src)
+func (p *Project) listing(ctx context.Context, src skill.Source) (*fetch.Refs, error) {
+	repo := p.repository(src)
 	repo.mu.Lock()
 	defer repo.mu.Unlock()
 	if repo.refs != nil || repo.failed != nil {
 		return repo.refs, repo.failed
 	}
-	if r.p.opt.Offline {
-		if refs, ok := r.cachedListing(src); ok {
+	if p.opt.Offline {
+		if refs, ok := p.repos.cachedListing(src); ok {
 			repo.refs = refs
 			return refs, nil
 		}
-		if refs, ok := r.p.mirrorListing(ctx, src); ok {
+		if refs, ok := p.mirrorListing(ctx, src); ok {
 			repo.refs = refs
 			return refs, nil
 		}
 	}
-	source, err := r.source()
+	source, err := p.repos.source()
 	if err != nil {
 		return nil, err
 	}
 	refs, err := source.Refs(ctx, repo.source, "HEAD", "refs/heads/", "refs/tags/")
 	if err != nil {
-		if refs, ok := r.p.mirrorListing(ctx, src); ok {
+		if refs, ok := p.mirrorListing(ctx, src); ok {
 			repo.refs = refs
 			return refs, nil
 		}
@@ -167,7 +183,7 @@ func (r *repositories) listing(ctx context.Context, src skill.Source) (*fetch.Re
 		return nil, err
 	}
 	repo.refs = refs
-	r.remember(src, refs)
+	p.repos.remember(src, refs)
 	return refs, nil
 }
 
@@ -185,7 +201,7 @@ func (p *Project) listAll(ctx context.Context, entries []*lockEntry) {
 		sources = append(sources, src)
 	}
 	par.Each(ctx, p.opt.Jobs, len(sources), func(ctx context.Context, i int) error {
-		_, err := p.repos.listing(ctx, sources[i])
+		_, err := p.listing(ctx, sources[i])
 		return err
 	})
 }
@@ -197,7 +213,7 @@ type cachedRefs struct {
 }
 
 func (r *repositories) cachedListing(src skill.Source) (*fetch.Refs, bool) {
-	data, ok := r.p.cache.Get(bucketRefs, src.Repository())
+	data, ok := r.cache.Get(bucketRefs, src.Repository())
 	if !ok {
 		return nil, false
 	}
@@ -219,15 +235,15 @@ func (r *repositories) remember(src skill.Source, refs *fetch.Refs) {
 	r.mu.Lock()
 	r.listed = true
 	r.mu.Unlock()
-	if data, err := json.Marshal(cachedRefs{r.p.opt.Now().UTC(), refs}); err == nil {
-		r.p.cache.Put(bucketRefs, src.Repository(), data)
+	if data, err := json.Marshal(cachedRefs{r.opt.Now().UTC(), refs}); err == nil {
+		r.cache.Put(bucketRefs, src.Repository(), data)
 	}
 }
 
 // snapshots opens what is not open yet of wants, in one call, and returns one
 // snapshot a want, in their order.
-func (r *repositories) snapshots(ctx context.Context, src skill.Source, wants []fetch.Want) ([]fetch.Snapshot, error) {
-	repo := r.get(src)
+func (p *Project) snapshots(ctx context.Context, src skill.Source, wants []fetch.Want) ([]fetch.Snapshot, error) {
+	repo := p.repository(src)
 	repo.mu.Lock()
 	defer repo.mu.Unlock()
 	var missing []fetch.Want
@@ -239,7 +255,7 @@ func (r *repositories) snapshots(ctx context.Context, src skill.Source, wants []
 		}
 	}
 	if len(missing) > 0 {
-		source, err := r.source()
+		source, err := p.repos.source()
 		if err != nil {
 			return nil, err
 		}
@@ -260,8 +276,8 @@ func (r *repositories) snapshots(ctx context.Context, src skill.Source, wants []
 }
 
 // snapshot is snapshots for one want.
-func (r *repositories) snapshot(ctx context.Context, src skill.Source, want fetch.Want) (fetch.Snapshot, error) {
-	snaps, err := r.snapshots(ctx, src, []fetch.Want{want})
+func (p *Project) snapshot(ctx context.Context, src skill.Source, want fetch.Want) (fetch.Snapshot, error) {
+	snaps, err := p.snapshots(ctx, src, []fetch.Want{want})
 	if err != nil {
 		return nil, err
 	}
@@ -269,88 +285,11 @@ func (r *repositories) snapshot(ctx context.Context, src skill.Source, want fetc
 }
 
 // hostFacts keeps what servers can do in the index.
-type hostFacts struct{ p *Project }
+type hostFacts struct{ cache *cache.Cache }
 
 func (h hostFacts) Get(key string) (string, bool) {
-	v, ok := h.p.cache.Get(bucketHosts, key)
+	v, ok := h.cache.Get(bucketHosts, key)
 	return string(v), ok
 }
 
-func (h hostFacts) Put(key, value string) { h.p.cache.Put(bucketHosts, key, []byte(value)) }
-
-// spelling returns how to fetch src's repository: as skills.toml spells it
-// first, else as the lock does, else as src itself does.
-func (p *Project) spelling(src skill.Source) skill.Source {
-	id := src.Repository()
-	for _, s := range p.manifest.Skills {
-		if have := s.Requirement.Source; have.Kind() == skill.SourceGit && have.Repository() == id {
-			return have
-		}
-	}
-	if p.lock != nil {
-		for _, e := range p.lock.Skills {
-			if have, ok := entrySource(e); ok && have.Kind() == skill.SourceGit && have.Repository() == id {
-				return have
-			}
-		}
-	}
-	return src
-}
-
-// namedHost reports whether the user named host in skills.toml, in a trust or
-// configuration file of their own, or on the command line.
-func (p *Project) namedHost(host string) bool {
-	if p.argHosts[host] {
-		return true
-	}
-	for _, list := range [][]manifestSkill{p.manifest.Skills, p.manifest.Overrides} {
-		for _, s := range list {
-			if s.Requirement.Source.Host() == host {
-				return true
-			}
-		}
-	}
-	for _, r := range p.config.Registries {
-		if u, err := url.Parse(r.Address); err == nil && u.Host == host {
-			return true
-		}
-	}
-	for _, glob := range p.manifest.Trust.Sources {
-		if _, after, ok := strings.Cut(glob, "://"); ok {
-			glob = after
-		}
-		if first, _, _ := strings.Cut(glob, "/"); first == host {
-			return true
-		}
-	}
-	return false
-}
-
-// approved reports whether src's repository may be contacted: it is named in
-// skills.toml, in the lock, on the command line, in `[trust] sources`, or was
-// agreed to in this run.
-func (p *Project) approved(src skill.Source) bool {
-	if src.Kind() == skill.SourcePath {
-		return true
-	}
-	id := src.Repository()
-	if p.consent[id] || p.policies.SourceApproved(src) {
-		return true
-	}
-	for _, list := range [][]manifestSkill{p.manifest.Skills, p.manifest.Overrides} {
-		for _, s := range list {
-			if s.Requirement.Source.Repository() == id && !s.Requirement.Source.IsZero() {
-				return true
-			}
-		}
-	}
-	if p.lock == nil {
-		return false
-	}
-	for _, e := range p.lock.Skills {
-		if have, ok := entrySource(e); ok && have.Repository() == id {
-			return true
-		}
-	}
-	return false
-}
+func (h hostFacts) Put(key, value string) { h.cache.Put(bucketHosts, key, []byte(value)) }

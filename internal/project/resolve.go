@@ -127,10 +127,8 @@ func (p *Project) askConsent(r *resolution, need *resolver.NeedConsent, opt reso
 	if !agreed {
 		return e
 	}
-	for _, repo := range repos {
-		p.consent[repo] = true
-		r.newSources = append(r.newSources, repo)
-	}
+	r.universe.p = r.universe.p.with(r.universe.p.permit.agree(repos...))
+	r.newSources = append(r.newSources, repos...)
 	return nil
 }
 

@@ -55,6 +55,9 @@ func (p *Project) Search(ctx context.Context, text string, sources []string) (*S
 	if err != nil {
 		return nil, err
 	}
+	if len(sources) > 0 {
+		p = p.naming(repos...)
+	}
 	if len(sources) == 0 {
 		if err := p.loadRegistries(ctx); err != nil {
 			return nil, err
@@ -107,7 +110,6 @@ func (p *Project) searched(sources []string) ([]skill.Source, error) {
 		if s.name != "" || s.source.Kind() != skill.SourceGit {
 			return nil, usage("`%s` is no git repository to search", text).WithHint("write owner/repo or a URL; the first argument is the text")
 		}
-		p.argHosts[s.source.Host()] = true
 		add(s.source)
 	}
 	if len(sources) > 0 {

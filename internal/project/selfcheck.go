@@ -153,12 +153,12 @@ func sameChain(s *parse.Skill, have *lockfile.Chain) bool {
 	return slices.Equal(steps, have.Steps) && slices.Equal(unresolved, have.Unresolved)
 }
 
-// heal replaces what the lock says against its content, where that is at hand:
-// an edited description, chain or list of requirements. It reports whether there
-// was any; the versions stay.
-func (p *Project) heal() bool {
+// healed returns the project with what its lock says against its content
+// replaced, where that is at hand: an edited description, chain or list of
+// requirements. It reports whether there was any; the versions stay.
+func (p *Project) healed() (*Project, bool) {
 	if p.lock == nil {
-		return false
+		return p, false
 	}
 	healed := *p.lock
 	healed.Skills = slices.Clone(p.lock.Skills)
@@ -168,10 +168,12 @@ func (p *Project) heal() bool {
 			healed.Skills[i], found = entry, true
 		}
 	}
-	if found {
-		p.lock = &healed
+	if !found {
+		return p, false
 	}
-	return found
+	q := *p
+	q.lock = &healed
+	return &q, true
 }
 
 // healedEntry returns nil for an entry that its content does not contradict, or

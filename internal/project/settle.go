@@ -139,7 +139,7 @@ func (u *universe) markSibling(ctx context.Context, p parent, src skill.Source, 
 		return nil
 	}
 	e.LookedUp = true
-	refs, err := u.p.repos.listing(ctx, p.src)
+	refs, err := u.p.listing(ctx, p.src)
 	if isOffline(err) {
 		e.Exact = string(p.want.Commit)
 		return nil
@@ -244,7 +244,7 @@ func (p *Project) discover(ctx context.Context, at parent) (*fetch.Discovery, er
 			return &d, nil
 		}
 	}
-	snap, err := p.repos.snapshot(ctx, at.src, at.want)
+	snap, err := p.snapshot(ctx, at.src, at.want)
 	if err != nil {
 		return nil, err
 	}
@@ -349,7 +349,7 @@ func short(src skill.Source) string { return strings.TrimPrefix(src.Repository()
 
 // headOf returns the head of src's default branch.
 func (p *Project) headOf(ctx context.Context, src skill.Source) (fetch.Want, error) {
-	refs, err := p.repos.listing(ctx, src)
+	refs, err := p.listing(ctx, src)
 	if err != nil {
 		return fetch.Want{}, err
 	}

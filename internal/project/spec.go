@@ -161,7 +161,7 @@ func (p *Project) settleBrowser(ctx context.Context, s *spec) error {
 	if s.browser == "" {
 		return nil
 	}
-	refs, err := p.repos.listing(ctx, s.source)
+	refs, err := p.listing(ctx, s.source)
 	if err != nil {
 		return err
 	}

@@ -48,8 +48,8 @@ func (p *Project) targets() []string {
 	return out
 }
 
-// retarget adds agents and targets to this run's manifest and returns its new
-// bytes, nil where there is nothing to add. Where skills go is part of what is
+// retarget returns the manifest's bytes with the agents and targets of opt added,
+// nil where there is nothing to add. Where skills go is part of what is
 // recorded, so a run that only reads the lock cannot change it.
 func (p *Project) retarget(opt InstallOptions) ([]byte, error) {
 	if len(opt.Agents) == 0 && len(opt.Targets) == 0 {
@@ -73,7 +73,7 @@ func (p *Project) retarget(opt InstallOptions) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return data, p.setManifest(data)
+	return data, nil
 }
 
 // union appends to a what of b it does not hold.

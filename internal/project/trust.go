@@ -18,9 +18,9 @@ import (
 // trustFile is the name of the system's and the user's trust policy.
 const trustFile = "trust.toml"
 
-// loadPolicies reads the three policies that all must pass. A fetched
+// readPolicies reads the three policies that all must pass. A fetched
 // repository never contributes one.
-func (p *Project) loadPolicies(manifestData []byte) error {
+func (p *Project) readPolicies(manifestData []byte) (*signing.Set, error) {
 	var list []*signing.Policy
 	files := []struct {
 		path  string
@@ -35,11 +35,11 @@ func (p *Project) loadPolicies(manifestData []byte) error {
 			continue
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		policy, err := signing.ParsePolicy(f.path, data, f.scope)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		list = append(list, policy)
 	}
@@ -47,16 +47,11 @@ func (p *Project) loadPolicies(manifestData []byte) error {
 	if section := manifest.TrustSection(manifestData); section != nil {
 		policy, err := signing.ParsePolicy(p.manifestPath(), section, signing.ScopeProject)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		list = append(list, policy)
 	}
-	set, err := signing.NewSet(signing.SetOptions{RefreshedRoot: p.refreshedRoot()}, list...)
-	if err != nil {
-		return err
-	}
-	p.policies = set
-	return nil
+	return signing.NewSet(signing.SetOptions{RefreshedRoot: p.refreshedRoot()}, list...)
 }
 
 // refreshedRoot is where `trust update` keeps the trusted root.

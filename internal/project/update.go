@@ -45,7 +45,7 @@ func (p *Project) Update(ctx context.Context, names []string, opt UpdateOptions)
 		if edited, err = p.latestRanges(ctx, names); err != nil {
 			return nil, err
 		}
-		if err := p.setManifest(edited); err != nil {
+		if p, err = p.edited(edited); err != nil {
 			return nil, err
 		}
 	}
@@ -100,7 +100,7 @@ func (p *Project) latestRanges(ctx context.Context, names []string) ([]byte, err
 		if fault != nil {
 			return nil, fault
 		}
-		refs, err := p.repos.listing(ctx, src)
+		refs, err := p.listing(ctx, src)
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +143,7 @@ func (p *Project) checkTags(ctx context.Context, l *lockfile.Lock, names []strin
 	p.listAll(ctx, asked)
 	for _, e := range asked {
 		old := p.lock.Get(e.Key)
-		refs, err := p.repos.listing(ctx, mustSource(e))
+		refs, err := p.listing(ctx, mustSource(e))
 		if err != nil {
 			return nil, err
 		}
@@ -252,7 +252,7 @@ func (p *Project) Outdated(ctx context.Context) (*OutdatedResult, error) {
 
 func (p *Project) outdatedEntry(ctx context.Context, e *lockfile.Entry) (Outdated, bool, error) {
 	src := mustSource(e)
-	refs, err := p.repos.listing(ctx, src)
+	refs, err := p.listing(ctx, src)
 	if err != nil {
 		return Outdated{}, false, err
 	}

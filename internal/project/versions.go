@@ -41,10 +41,11 @@ func (p *Project) Versions(ctx context.Context, text string) (*VersionsResult, e
 	if err != nil {
 		return nil, err
 	}
+	p = p.naming(src)
 	if src.Kind() != skill.SourceGit {
 		return nil, usage("%s has no versions: it is no git source", src.Identity())
 	}
-	refs, err := p.repos.listing(ctx, src)
+	refs, err := p.listing(ctx, src)
 	if err != nil {
 		return nil, err
 	}
@@ -135,8 +136,6 @@ func (p *Project) sourceOrKey(text string) (skill.Source, error) {
 		if s.rng != "" || s.ref != "" {
 			return skill.Source{}, usage("no version is expected in `%s`", text)
 		}
-		p.argHosts[s.source.Host()] = true
-		p.consent[s.source.Repository()] = true
 		return s.source, nil
 	}
 	if m := p.manifest.Get(text); m != nil && !m.Requirement.Source.IsZero() {
@@ -189,8 +188,7 @@ func (p *Project) Info(ctx context.Context, text string) (*InfoResult, error) {
 }
 
 func (p *Project) infoSource(ctx context.Context, s spec) (*InfoResult, error) {
-	p.argHosts[s.source.Host()] = true
-	p.consent[s.source.Repository()] = true
+	p = p.naming(s.source)
 	adds, _, err := p.addGit(ctx, s, AddOptions{})
 	if err != nil {
 		return nil, err
@@ -207,7 +205,7 @@ func (p *Project) infoSource(ctx context.Context, s spec) (*InfoResult, error) {
 		chosen.Candidate = c
 		u.remember(c, k)
 	} else {
-		refs, err := p.repos.listing(ctx, a.req.Source)
+		refs, err := p.listing(ctx, a.req.Source)
 		if err != nil {
 			return nil, err
 		}

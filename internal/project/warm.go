@@ -35,8 +35,8 @@ func (p *Project) Fetch(ctx context.Context, files []string) (*FetchResult, erro
 	r := &FetchResult{Locks: len(locks), Skills: []FetchedSkill{}}
 	var orders []order
 	seen := map[skill.Digest]bool{}
+	p = p.with(p.permit.nameRoots(locks...))
 	for _, l := range locks {
-		p.nameHosts(l)
 		for _, e := range l.Skills {
 			if e.Source.Type == lockfile.TypePath || seen[e.Digest] {
 				continue
@@ -94,13 +94,16 @@ func (p *Project) readLocks(files []string) ([]*lockfile.Lock, error) {
 	return locks, faults.Err()
 }
 
-// nameHosts counts the hosts of what a lock's root requires as named by the
-// user, who handed the lock over. Hosts that only dependencies bring stay
-// unnamed, as with a manifest.
-func (p *Project) nameHosts(l *lockfile.Lock) {
-	for _, text := range l.Root.Requires {
-		if r, err := skill.ParseRequirement(text, nil); err == nil && !r.Source.IsZero() {
-			p.argHosts[r.Source.Host()] = true
+// nameRoots returns p with what the roots of locks require as named by the user,
+// who handed the locks over. Hosts that only dependencies bring stay unnamed, as
+// with a manifest.
+func (p permit) nameRoots(locks ...*lockfile.Lock) permit {
+	for _, l := range locks {
+		for _, text := range l.Root.Requires {
+			if r, err := skill.ParseRequirement(text, nil); err == nil && !r.Source.IsZero() {
+				p = p.name(r.Source)
+			}
 		}
 	}
+	return p
 }

@@ -70,7 +70,7 @@ func (p *Project) WhyNot(ctx context.Context, key, rng string) ([][]WhyStep, err
 	}
 	var versions []skill.Version
 	if src := mustSource(e); src.Kind() == skill.SourceGit {
-		refs, err := p.repos.listing(ctx, src)
+		refs, err := p.listing(ctx, src)
 		if err != nil {
 			return nil, err
 		}
