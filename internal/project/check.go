@@ -60,7 +60,7 @@ type checked struct {
 
 // check brings missing bytes into the store and holds every entry to its bytes
 // and to the trust rules, before anything on disk changes.
-func (p *Project) check(ctx context.Context, t transaction, change *Change, plan *install.Plan, opt InstallOptions) error {
+func (p *Project) check(ctx context.Context, t transaction, change *Change, plan *install.Plan, opt TrustOptions) error {
 	for _, key := range opt.AllowUntrusted {
 		if t.lock.Get(key) == nil {
 			return usage("--allow-untrusted names `%s`, which is not in the lock", key)
@@ -147,18 +147,18 @@ func (p *Project) inPlace(ctx context.Context, l *lockfile.Lock, e *lockfile.Ent
 }
 
 // checkEntry holds one entry to its bytes and to the trust rules.
-func (p *Project) checkEntry(ctx context.Context, c checked, old *lockfile.Entry, opt InstallOptions) (signing.Verdict, error) {
-	err := p.matchesBytes(c.entry, c.content, opt)
+func (p *Project) checkEntry(ctx context.Context, c checked, old *lockfile.Entry, opt TrustOptions) (signing.Verdict, error) {
+	err := p.matchesBytes(c.entry, c.content)
 	if errors.Is(err, fs.ErrNotExist) { // the store threw a damaged copy away
 		var g goods
 		if g, err = p.obtainOne(ctx, c.order); err == nil {
-			err = p.matchesBytes(c.entry, p.stored(g.tree), opt)
+			err = p.matchesBytes(c.entry, p.stored(g.tree))
 		}
 	}
 	if err != nil {
 		return signing.Verdict{}, err
 	}
-	v, err := p.judge(ctx, c.entry, c.tree, old, opt.TrustOptions)
+	v, err := p.judge(ctx, c.entry, c.tree, old, opt)
 	if err == nil {
 		err = v.Err()
 	}
@@ -170,7 +170,7 @@ func (p *Project) checkEntry(ctx context.Context, c checked, old *lockfile.Entry
 
 // matchesBytes recomputes what the lock says of an entry's content: an edited
 // description must not hide behind a right digest.
-func (p *Project) matchesBytes(e *lockfile.Entry, c content, opt InstallOptions) error {
+func (p *Project) matchesBytes(e *lockfile.Entry, c content) error {
 	src, _ := entrySource(e)
 	s, notes, err := c.parsed(src)
 	if err != nil {

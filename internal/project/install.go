@@ -228,7 +228,7 @@ func (p *Project) apply(ctx context.Context, t transaction, opt InstallOptions) 
 	if err := plan.Conflicts().Err(); err != nil && !opt.DryRun {
 		return nil, err
 	}
-	if err := p.check(ctx, t, change, plan, opt); err != nil {
+	if err := p.check(ctx, t, change, plan, opt.TrustOptions); err != nil {
 		return nil, err
 	}
 	if opt.DryRun {
