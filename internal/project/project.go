@@ -132,14 +132,14 @@ func Open(opt Options) (*Project, error) {
 		root, ok = p.globalDir(), true
 		if _, err := os.Stat(filepath.Join(root, manifest.FileName)); err != nil {
 			p.Root = root
-			return p, p.loadEmpty()
+			return p.opened(p.loadEmpty())
 		}
 	}
 	if !ok {
 		return nil, manifest.Missing(opt.Dir)
 	}
 	p.Root = root
-	return p, p.load()
+	return p.opened(p.load())
 }
 
 // OpenDir is Open for commands that work without a project: where there is no
@@ -153,7 +153,7 @@ func OpenDir(opt Options) (*Project, error) {
 		return nil, err
 	}
 	p.Root = opt.Dir
-	return p, p.loadEmpty()
+	return p.opened(p.loadEmpty())
 }
 
 // OpenLock is Open for --no-manifest: the lock is found upward and stands alone.
@@ -173,7 +173,7 @@ func OpenLock(opt Options) (*Project, error) {
 	}
 	err = p.loadLock()
 	p.known = p.files.index()
-	return p, err
+	return p.opened(err)
 }
 
 func newProject(opt Options) (*Project, error) {
@@ -298,10 +298,20 @@ func (p *Project) loadConfig() error {
 		}
 	}
 	p.config = manifest.Layer(p.user, p.manifest.Config)
-	if p.policies, err = p.readPolicies(p.manifestData); err != nil {
-		return err
+	p.policies, err = p.readPolicies(p.manifestData)
+	return err
+}
+
+// opened opens the cache of a project whose files were read, with err. A lock
+// that cannot be read leaves the rest usable.
+func (p *Project) opened(err error) (*Project, error) {
+	if p.policies == nil {
+		return p, err
 	}
-	return p.openCache()
+	if openErr := p.openCache(); err == nil {
+		err = openErr
+	}
+	return p, err
 }
 
 func (p *Project) openCache() error {
@@ -459,5 +469,5 @@ func OpenCache(opt Options) (*Project, error) {
 		return nil, err
 	}
 	p.Root = opt.Dir
-	return p, p.loadEmpty()
+	return p.opened(p.loadEmpty())
 }
