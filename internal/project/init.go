@@ -47,10 +47,7 @@ const attributesLine = lockfile.FileName + " text eol=lf"
 
 // Init writes a skills.toml into opt.Dir. An existing one is never touched.
 func Init(opt Options, in InitOptions) (*InitResult, error) {
-	p, err := newProject(opt)
-	if err != nil {
-		return nil, err
-	}
+	p := newProject(opt)
 	p.Root = opt.Dir
 	if opt.Global {
 		p.Root = p.globalDir()
@@ -86,6 +83,7 @@ func Init(opt Options, in InitOptions) (*InitResult, error) {
 		}
 	}
 	data := manifest.Template(ids)
+	var err error
 	if len(in.Targets) > 0 {
 		if data, err = manifest.SetTargets(data, in.Targets); err != nil {
 			return nil, err

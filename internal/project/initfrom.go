@@ -12,10 +12,7 @@ type InitFromResult struct {
 // read before anything is written, so that an unreadable one leaves nothing
 // behind.
 func InitFrom(ctx context.Context, opt Options, in InitOptions, from []string, imp ImportOptions) (*InitFromResult, error) {
-	reader, err := newProject(opt)
-	if err != nil {
-		return nil, err
-	}
+	reader := newProject(opt)
 	reader.Root = opt.Dir
 	docs, err := reader.readForeign(from)
 	if err != nil {

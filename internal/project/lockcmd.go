@@ -61,9 +61,7 @@ func OpenConflicted(opt Options) (*Project, error) {
 	if bothErr != nil {
 		return nil, lockFindings(p.display(p.lockPath()), bothErr)
 	}
-	p.lock = mergeLocks(ours, theirs)
-	p.known = p.files.index()
-	return p, nil
+	return p.withLock(mergeLocks(ours, theirs)), nil
 }
 
 // mergeLocks joins two locks for preference: entries of both, ours where both

@@ -21,10 +21,7 @@ const mergeAttribute = lockfile.FileName + " merge=skillpm"
 // with `skillpm lock --merge`: a line in .gitattributes (committed, so that
 // others are asked too) and the driver in the repository's own configuration.
 func InstallMergeDriver(ctx context.Context, opt Options) (string, error) {
-	p, err := newProject(opt)
-	if err != nil {
-		return "", err
-	}
+	p := newProject(opt)
 	root, ok := findRoot(opt.Dir)
 	if !ok {
 		root = opt.Dir

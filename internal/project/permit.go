@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/skillpm/skillpm/internal/manifest"
+	"github.com/skillpm/skillpm/lockfile"
 	"github.com/skillpm/skillpm/skill"
 )
 
@@ -72,6 +73,14 @@ func (p *Project) edited(data []byte) (*Project, error) {
 	q.known = q.files.index()
 	q.policies, err = q.readPolicies(data)
 	return &q, err
+}
+
+// withLock returns the project with l in place of its lock.
+func (p *Project) withLock(l *lockfile.Lock) *Project {
+	q := *p
+	q.lock = l
+	q.known = q.files.index()
+	return &q
 }
 
 // grounds are what the files say about whom to contact, looked up by repository

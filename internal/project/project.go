@@ -123,10 +123,7 @@ type shared struct {
 // Open finds the project upward from opt.Dir and reads its files. A missing
 // skills.toml is manifest_missing; a missing skills.lock is no fault.
 func Open(opt Options) (*Project, error) {
-	p, err := newProject(opt)
-	if err != nil {
-		return nil, err
-	}
+	p := newProject(opt)
 	root, ok := findRoot(p.opt.Dir)
 	if opt.Global {
 		root, ok = p.globalDir(), true
@@ -149,19 +146,14 @@ func OpenDir(opt Options) (*Project, error) {
 	if diag.CodeOf(err) != diag.ManifestMissing {
 		return p, err
 	}
-	if p, err = newProject(opt); err != nil {
-		return nil, err
-	}
+	p = newProject(opt)
 	p.Root = opt.Dir
 	return p.opened(p.loadEmpty())
 }
 
 // OpenLock is Open for --no-manifest: the lock is found upward and stands alone.
 func OpenLock(opt Options) (*Project, error) {
-	p, err := newProject(opt)
-	if err != nil {
-		return nil, err
-	}
+	p := newProject(opt)
 	root, ok := findUpward(opt.Dir, lockfile.FileName)
 	if !ok {
 		return nil, diag.New(diag.LockOutdated, "no %s in %s or above it", lockfile.FileName, opt.Dir).
@@ -171,12 +163,13 @@ func OpenLock(opt Options) (*Project, error) {
 	if err := p.loadEmpty(); err != nil {
 		return nil, err
 	}
-	err = p.loadLock()
+	err := p.loadLock()
 	p.known = p.files.index()
 	return p.opened(err)
 }
 
-func newProject(opt Options) (*Project, error) {
+// newProject returns a project of which no file was read yet.
+func newProject(opt Options) *Project {
 	if opt.Report == nil {
 		opt.Report = func(*diag.Error) {}
 	}
@@ -189,7 +182,7 @@ func newProject(opt Options) (*Project, error) {
 	}
 	p := &Project{opt: opt, shared: &shared{gathered: map[diag.Code]*gathered{}}}
 	p.began = opt.Now()
-	return p, nil
+	return p
 }
 
 // serial lets one call of report run at a time: repositories and mirrors are
@@ -464,10 +457,7 @@ func (p *Project) Cache() *cache.Cache { return p.cache }
 
 // OpenCache opens nothing but the user's cache and configuration.
 func OpenCache(opt Options) (*Project, error) {
-	p, err := newProject(opt)
-	if err != nil {
-		return nil, err
-	}
+	p := newProject(opt)
 	p.Root = opt.Dir
 	return p.opened(p.loadEmpty())
 }

@@ -171,9 +171,7 @@ func (p *Project) healed() (*Project, bool) {
 	if !found {
 		return p, false
 	}
-	q := *p
-	q.lock = &healed
-	return &q, true
+	return p.withLock(&healed), true
 }
 
 // healedEntry returns nil for an entry that its content does not contradict, or
