@@ -2,6 +2,7 @@ package parse
 
 import (
 	"context"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
