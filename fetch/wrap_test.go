@@ -39,7 +39,6 @@ func (b *blobs) Blobs(_ context.Context, ids []fetch.ID, visit func(fetch.ID, []
 	return b.visit(ids, visit)
 }
 
-
 func repoOf(t *testing.T) skill.Source {
 	t.Helper()
 	src, err := skill.ParseSource("acme/skills")
