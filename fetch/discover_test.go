@@ -144,6 +144,11 @@ func TestSibling(t *testing.T) {
 			t.Errorf("Sibling(%q, %q) = %s, want %s", tt.parent, tt.name, got, tt.want)
 		}
 	}
+	for parent, want := range map[string]string{"skills/a": "no skill `nobody` under skills", "top": "no skill `nobody` under the repository"} {
+		if _, err := d.Sibling(parent, "nobody"); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
 }
 
 func TestDiscoverStopsAtTreesThatUnfold(t *testing.T) {

@@ -46,11 +46,6 @@ const AnnounceAfter = time.Second
 // has not been visited yet.
 func NewRetry(src Source, opt RetryOptions) Source { return &retry{src, opt.withDefaults()} }
 
-// Retry calls f as a Source of NewRetry calls its methods.
-func Retry(ctx context.Context, opt RetryOptions, f func() error) error {
-	return (&retry{opt: opt.withDefaults()}).do(ctx, f)
-}
-
 func (opt RetryOptions) withDefaults() RetryOptions {
 	if opt.Attempts == 0 {
 		opt.Attempts = 4

@@ -3,7 +3,6 @@ package fetch_test
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -33,15 +32,12 @@ func (s *scripted) Open(ctx context.Context, _ skill.Source, wants []fetch.Want)
 
 type blobs struct {
 	fetch.Snapshot
-	visit  func(ids []fetch.ID, visit func(fetch.ID, []byte) error) error
-	closed *atomic.Int64
+	visit func(ids []fetch.ID, visit func(fetch.ID, []byte) error) error
 }
 
 func (b *blobs) Blobs(_ context.Context, ids []fetch.ID, visit func(fetch.ID, []byte) error) error {
 	return b.visit(ids, visit)
 }
-
-func (b *blobs) Close() error { b.closed.Add(1); return nil }
 
 func repoOf(t *testing.T) skill.Source {
 	t.Helper()
@@ -130,7 +126,7 @@ func TestRetryStopsWhenCancelled(t *testing.T) {
 func TestRetryAsksForTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked [][]fetch.ID
-		snap := &blobs{closed: &atomic.Int64{}, visit: func(ids []fetch.ID, visit func(fetch.ID, []byte) error) error {
+		snap := &blobs{visit: func(ids []fetch.ID, visit func(fetch.ID, []byte) error) error {
 			asked = append(asked, ids)
 			if err := visit(ids[0], nil); err != nil {
 				return err
@@ -151,65 +147,6 @@ func TestRetryAsksForTheRest(t *testing.T) {
 			t.Errorf("visited %v, asked %v, %v", visited, asked, err)
 		}
 	})
-}
-
-func TestOnce(t *testing.T) {
-	var closed atomic.Int64
-	s := &scripted{
-		refs: func(context.Context) (*fetch.Refs, error) {
-			return refsOf("v1.0.0 a", "refs/heads/main h"), nil
-		},
-		open: func(context.Context, []fetch.Want) (fetch.Snapshot, error) { return &blobs{closed: &closed}, nil },
-	}
-	o := fetch.NewOnce(s)
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			if _, err := o.Refs(t.Context(), repoOf(t), "refs/"); err != nil {
-				t.Error(err)
-			}
-			snap, err := o.Open(t.Context(), repoOf(t), []fetch.Want{{Commit: "b"}, {Commit: "a"}})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			_ = snap.Close()
-		})
-	}
-	wg.Wait()
-	narrow, err := o.Refs(t.Context(), repoOf(t), "refs/tags/")
-	if err != nil || len(narrow.List) != 1 {
-		t.Errorf("a narrower listing: %v, %v", narrow, err)
-	}
-	if _, err := o.Open(t.Context(), repoOf(t), []fetch.Want{{Commit: "a", Ref: "refs/heads/main"}}); err != nil {
-		t.Error(err)
-	}
-	if n := s.calls.Load(); n != 2 {
-		t.Errorf("%d calls, want 2", n)
-	}
-	if closed.Load() != 0 {
-		t.Error("closed while others may use it")
-	}
-	if err := o.Close(); err != nil || closed.Load() != 1 {
-		t.Errorf("Close: %v, %d closed", err, closed.Load())
-	}
-}
-
-func TestOnceForgetsFailures(t *testing.T) {
-	s := &scripted{}
-	s.refs = func(context.Context) (*fetch.Refs, error) {
-		if s.calls.Load() == 1 {
-			return nil, errors.New("no")
-		}
-		return &fetch.Refs{}, nil
-	}
-	o := fetch.NewOnce(s)
-	if _, err := o.Refs(t.Context(), repoOf(t)); err == nil {
-		t.Error("no error")
-	}
-	if _, err := o.Refs(t.Context(), repoOf(t)); err != nil {
-		t.Error(err)
-	}
 }
 
 func TestLogAndOffline(t *testing.T) {

@@ -2,8 +2,10 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"os"
@@ -13,6 +15,7 @@ import (
 	"time"
 
 	"github.com/skillpm/skillpm/fetch"
+	"github.com/skillpm/skillpm/fetch/internal/web"
 	"github.com/skillpm/skillpm/skill"
 )
 
@@ -112,7 +115,12 @@ func (s *Source) runGit(ctx context.Context, repo skill.Source, args ...string) 
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errSlow)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, append([]string{"-c", "core.askPass=", "-c", "protocol.ext.allow=never"}, args...)...)
+	patience := cmp.Or(s.opt.Patience, web.DefaultPatience)
+	cmd := exec.CommandContext(ctx, program, append([]string{
+		"-c", "core.askPass=", "-c", "protocol.ext.allow=never",
+		"-c", "http.followRedirects=false", // it would not ask us where to
+		"-c", "http.lowSpeedLimit=1", "-c", fmt.Sprintf("http.lowSpeedTime=%d", max(1, patience/time.Second)),
+	}, args...)...)
 	cmd.Env = quiet(s.opt)
 	if s.sshProgram() == "" {
 		cmd.Env = append(cmd.Env, "GIT_SSH_COMMAND=ssh -o BatchMode=yes -o StrictHostKeyChecking=yes")
@@ -153,26 +161,20 @@ func runCommand(ctx context.Context, cmd *exec.Cmd) error {
 }
 
 // allowed makes the check of a host that otherwise comes with dialling it. git
-// will dial again by itself, so for a host nobody named this is no proof against
-// a name that changes in between; such hosts get here only after they were
-// spoken to already, unless the user has git do everything.
+// will dial by itself, so for a host nobody named this is no proof against a name
+// that changes in between; such hosts get here only after they were spoken to
+// already, unless the user has git do everything.
 func (s *Source) allowed(ctx context.Context, repo skill.Source) error {
 	repo = s.rewritten(repo)
-	if repo.Transport() != "https" || s.named(repo.Host()) {
+	port := map[string]string{"https": "443", "ssh": "22"}[repo.Transport()]
+	if port == "" { // a named host, or none
 		return nil
-	}
-	if _, err := s.transport(); err != nil {
-		return err
 	}
 	addr := repo.Host()
 	if _, _, err := net.SplitHostPort(addr); err != nil {
-		addr = net.JoinHostPort(strings.Trim(addr, "[]"), "443")
+		addr = net.JoinHostPort(strings.Trim(addr, "[]"), port)
 	}
-	conn, err := s.guard.DialContext(ctx, "tcp", addr)
-	if err != nil {
-		return err
-	}
-	return conn.Close()
+	return web.NewGuard(s.named, connectTimeout).CheckHost(ctx, addr)
 }
 
 // onlyGit reports whether err is a server's demand that only the git program

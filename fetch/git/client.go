@@ -1,6 +1,8 @@
 package git
 
 import (
+	"context"
+	"io"
 	"net/http"
 
 	"github.com/skillpm/skillpm/fetch/internal/web"
@@ -29,14 +31,27 @@ func (g guarded) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Scheme != "https" && !g.s.named(r.URL.Host) {
 		return nil, explain(&web.Refused{Why: "plaintext http to a host that you did not name"}, where)
 	}
-	if err := g.s.guard.CheckURL(r.URL); err != nil {
-		return nil, explain(err, where)
-	}
 	r = r.Clone(r.Context())
 	r.Header.Set("User-Agent", g.s.agent)
 	res, err := g.s.rt.RoundTrip(r)
 	if err != nil {
 		return nil, explain(ctxCause(r.Context(), err), where)
 	}
+	res.Body = &explained{res.Body, r.Context(), where}
 	return res, nil
+}
+
+// explained is a body whose errors are findings.
+type explained struct {
+	io.ReadCloser
+	ctx   context.Context // of this one request; a body has no other place for it
+	where string
+}
+
+func (e *explained) Read(b []byte) (int, error) {
+	n, err := e.ReadCloser.Read(b)
+	if err != nil && err != io.EOF {
+		err = explain(ctxCause(e.ctx, err), e.where)
+	}
+	return n, err
 }

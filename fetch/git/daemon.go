@@ -42,7 +42,7 @@ func (s *Source) dialDaemon(repo skill.Source, name string) (service, error) {
 
 // stream makes the service of a wire.
 func (s *Source) stream(name string, connect func(ctx context.Context) (wire, error)) service {
-	return &streamService{connect: connect, answerWithin: s.answerWithin(), stallAfter: s.stallAfter(), count: func(n int) { s.progress.Bytes(name, int64(n)) }}
+	return &streamService{connect: connect, patience: s.opt.Patience, count: func(n int) { s.progress.Bytes(name, int64(n)) }}
 }
 
 type daemonWire struct{ net.Conn }

@@ -61,11 +61,11 @@ func (s *Source) dialHTTP(repo skill.Source, name string) (service, error) {
 	if base.Scheme == "http" && !s.named(repo.Host()) {
 		return nil, &web.Refused{Why: "plaintext http to a host that you did not name"}
 	}
-	if err := s.guard.CheckURL(base); err != nil {
+	if err := s.rt.Guard().CheckURL(base); err != nil {
 		return nil, err
 	}
 	h := &httpService{src: s, repo: name}
-	h.at.Store(&address{base, user, password})
+	h.at.Store(&address{base: base, user: user, password: password})
 	return h, nil
 }
 
@@ -76,12 +76,12 @@ func (s *Source) named(host string) bool {
 }
 
 // transport returns the HTTP transport that all repositories share.
-func (s *Source) transport() (*http.Transport, error) {
+func (s *Source) transport() (*web.Transport, error) {
 	s.webOnce.Do(func() {
-		s.rt, s.guard, s.webErr = web.New(web.Config{
+		s.rt, s.webErr = web.New(web.Config{
 			Named: s.named, Getenv: s.getenv, Proxy: s.config().get("http.proxy"),
 			CAFiles:        []string{s.opt.CAFile, s.getenv("GIT_SSL_CAINFO"), expandHome(s.config().get("http.sslcainfo"), s.opt.Home)},
-			ConnectTimeout: connectTimeout, AnswerTimeout: s.answerWithin(),
+			ConnectTimeout: connectTimeout, Patience: s.opt.Patience,
 		})
 		if s.webErr != nil {
 			s.webErr = diag.New(diag.FetchFailed, "cannot use the network settings").WithCause(s.webErr)

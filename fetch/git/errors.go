@@ -36,12 +36,8 @@ func (e *statusError) temporary() bool {
 	return false
 }
 
-// errStalled ends a connection on which nothing has come for stallTimeout, and
-// errSlow a call that took callTimeout.
-var (
-	errStalled = errors.New("no more data came")
-	errSlow    = errors.New("the server took too long")
-)
+// errSlow ends a call that took callTimeout.
+var errSlow = errors.New("the server took too long")
 
 // explain turns an error of any layer into the finding that the user sees. repo
 // is the repository's identity.
@@ -133,7 +129,11 @@ func explainNetwork(err error, repo string) error {
 	case errors.Is(err, errNotGit):
 		return diag.New(diag.FetchFailed, "%s: the answer is not git's protocol", repo).
 			WithHint("check the address; a proxy or a login page may answer in the server's place")
-	case errors.Is(err, errStalled), errors.Is(err, errSlow), errors.Is(err, context.DeadlineExceeded),
+	case isSilent(err): // it was waited for long enough
+		silent, _ := errors.AsType[*web.Silent](err)
+		return diag.New(diag.FetchTimeout, "%s: the server does not answer in time", repo).WithCause(silent).
+			WithReason(fetch.ReasonTemporary).WithHint("try again later, or use a mirror nearer by")
+	case errors.Is(err, errSlow), errors.Is(err, context.DeadlineExceeded),
 		isNet && timeout.Timeout():
 		return temporary(diag.FetchTimeout, "%s: the server does not answer in time", "try again, or use a mirror nearer by")
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
@@ -157,6 +157,11 @@ func explainNetwork(err error, repo string) error {
 		return temporary(diag.FetchFailed, "%s: the network fails", "check the network")
 	}
 	return nil
+}
+
+func isSilent(err error) bool {
+	_, ok := errors.AsType[*web.Silent](err)
+	return ok
 }
 
 func isTLS(err error) bool {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -173,7 +174,8 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 		s.SetFault(fault)
 		src := newSource(t, git.Options{Named: only(s.Host()), Patience: 100 * time.Millisecond})
 		_, err := src.Open(t.Context(), parse(t, s.URL+"/acme/skills"), []fetch.Want{{Commit: commit}})
-		if _, ok := errors.AsType[*fetch.Temporary](err); !ok || diag.CodeOf(err) != diag.FetchTimeout {
+		// It was waited for long enough: trying again would wait as long again.
+		if _, again := errors.AsType[*fetch.Temporary](err); again || diag.CodeOf(err) != diag.FetchTimeout || diag.All(err)[0].Reason != fetch.ReasonTemporary {
 			t.Errorf("%s: %v, want fetch_timeout", name, err)
 		}
 	}
@@ -199,20 +201,18 @@ func TestUnnamedHosts(t *testing.T) {
 	s := fetchtest.Serve(t, root, testkit.Shape{TLS: true})
 	port := s.URL[strings.LastIndex(s.URL, ":"):]
 	src := newSource(t, git.Options{})
-	for _, spelling := range []string{
+	spellings := []string{
 		s.URL + "/acme/skills",
 		"https://localhost" + port + "/acme/skills",
 		"https://[::1]" + port + "/acme/skills",
-		"https://[::ffff:127.0.0.1]" + port + "/acme/skills",
-		"https://10.1.2.3/acme/skills",
-		"https://169.254.169.254/latest/meta-data",
-		"https://100.64.0.1/acme/skills",
-		"https://0.0.0.0/acme/skills",
-		"https://[64:ff9b::7f00:1]/acme/skills",
 		"http://example.com/acme/skills",
 		"git://example.com/acme/skills",
-		"ssh://git@127.0.0.1/acme/skills",
-	} {
+	}
+	for _, host := range fetchtest.Inside {
+		spellings = append(spellings, "https://"+host+"/acme/skills", "http://"+host+"/acme/skills",
+			"git://"+host+"/acme/skills", "ssh://git@"+host+"/acme/skills")
+	}
+	for _, spelling := range spellings {
 		if _, err := src.Refs(t.Context(), parse(t, spelling)); diag.CodeOf(err) != diag.HostRefused {
 			t.Errorf("%s: %v, want host_refused", spelling, err)
 		}
@@ -269,6 +269,67 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
+// The programs that dial by themselves are asked to reach no host either.
+func TestUnnamedHostsByProgram(t *testing.T) {
+	ran := filepath.Join(t.TempDir(), "ran")
+	program := filepath.Join(t.TempDir(), "ssh")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\n: > '"+ran+"'\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, host := range fetchtest.Inside {
+		for spelling, opt := range map[string]git.Options{
+			"ssh://git@" + host + "/acme/skills":     {Environ: []string{"GIT_SSH=" + program}},
+			"ssh://git@" + host + "/acme/skills.git": {Environ: []string{"GIT_SSH=" + program}, CLI: git.CLIAlways},
+			"https://" + host + "/acme/skills":       {CLI: git.CLIAlways},
+		} {
+			if _, err := newSource(t, opt).Refs(t.Context(), parse(t, spelling)); diag.CodeOf(err) != diag.HostRefused {
+				t.Errorf("%s: %v, want host_refused", spelling, err)
+			}
+		}
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("ssh was run")
+	}
+}
+
+// A redirect leads to no address inside: not git itself, not an index, and not
+// the git program, which is not let to follow any.
+func TestRedirectsInside(t *testing.T) {
+	root := t.TempDir()
+	monorepo(t, root)
+	s := fetchtest.Serve(t, root, testkit.Shape{})
+	client, err := newSource(t, git.Options{Named: only(s.Host())}).HTTPClient()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, host := range fetchtest.Inside {
+		for _, scheme := range []string{"https://", "http://"} {
+			s.SetFault(testkit.Redirect("/acme/skills", scheme+host+"/acme/skills", 302))
+			_, err := newSource(t, git.Options{Named: only(s.Host())}).Refs(t.Context(), parse(t, s.URL+"/acme/skills"))
+			if diag.CodeOf(err) != diag.HostRefused {
+				t.Errorf("git, to %s%s: %v, want host_refused", scheme, host, err)
+			}
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, scheme+host+"/", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := client.Do(req)
+			if diag.CodeOf(err) != diag.HostRefused {
+				t.Errorf("an index, to %s%s: %v, want host_refused", scheme, host, err)
+			}
+			if err == nil {
+				_ = res.Body.Close()
+			}
+		}
+	}
+	to := fetchtest.Serve(t, root, testkit.Shape{})
+	s.SetFault(testkit.Redirect("/acme/skills", to.URL+"/acme/skills", 302))
+	_, err = newSource(t, git.Options{Named: only(s.Host()), CLI: git.CLIAlways}).Refs(t.Context(), parse(t, s.URL+"/acme/skills"))
+	if err == nil || len(to.Requests()) != 0 {
+		t.Errorf("the git program followed a redirect: %v", err)
+	}
+}
+
 // A redirect to another host takes no credentials along, and may not lead to a
 // private one that nobody named.
 func TestRedirectAcrossHosts(t *testing.T) {
@@ -304,6 +365,45 @@ func TestRedirectAcrossHosts(t *testing.T) {
 	}
 	if len(to.Requests()) != 0 {
 		t.Error("it was contacted")
+	}
+}
+
+// A token for a host is for the port and scheme that the user asked for, not for
+// where a redirect leads: neither to another port of that host nor to plaintext.
+func TestRedirectAcrossPorts(t *testing.T) {
+	root := t.TempDir()
+	_, commit := monorepo(t, root)
+	from := fetchtest.Serve(t, t.TempDir(), testkit.Shape{User: "u", Password: "secret"})
+	to := fetchtest.Serve(t, root, testkit.Shape{User: "u", Password: "secret"})
+	redirect := testkit.Redirect("/acme/skills", to.URL+"/acme/skills", 301)
+	from.SetFault(func(w http.ResponseWriter, r *http.Request, next http.Handler) bool {
+		if _, _, ok := r.BasicAuth(); !ok {
+			return false
+		}
+		return redirect(w, r, next)
+	})
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, ".netrc"), []byte("machine 127.0.0.1 login u password secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(to.Host())
+	for name, c := range map[string]struct {
+		opt  git.Options
+		sent bool
+	}{
+		"a token of the host":       {git.Options{Environ: []string{"SKILLPM_TOKEN_127_0_0_1=u:secret"}}, false},
+		"a .netrc":                  {git.Options{Home: home}, false},
+		"a token of the other port": {git.Options{Home: home, Environ: []string{"SKILLPM_TOKEN_127_0_0_1_" + port + "=u:secret"}}, true},
+	} {
+		c.opt.Named = func(string) bool { return true }
+		_, err := newSource(t, c.opt).Open(t.Context(), parse(t, from.URL+"/acme/skills"), []fetch.Want{{Commit: commit}})
+		log := to.Requests()
+		if len(log) == 0 {
+			t.Fatalf("%s: the redirect was not followed: %v", name, err)
+		}
+		if sent := slices.ContainsFunc(log, func(r testkit.Request) bool { return r.Auth }); sent != c.sent || (err == nil) != c.sent {
+			t.Errorf("%s: sent to the other port: %v, want %v (%v)", name, sent, c.sent, err)
+		}
 	}
 }
 

@@ -17,10 +17,8 @@
 package git
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"net/http"
 	"sync"
 	"time"
 
@@ -75,7 +73,8 @@ type Options struct {
 	// CAFile is a PEM file of further certificate authorities.
 	CAFile string
 	// Patience is the longest wait for a server to answer, or for more of its
-	// answer to come; 0 means 90 and 45 seconds.
+	// answer to come; 0 means a minute. One that sends next to nothing is given
+	// up after twice that.
 	Patience time.Duration
 }
 
@@ -87,8 +86,7 @@ type Source struct {
 	auth     *keyring
 
 	webOnce sync.Once
-	rt      *http.Transport
-	guard   *web.Guard
+	rt      *web.Transport
 	webErr  error
 
 	configOnce func() *gitConfig
@@ -119,11 +117,6 @@ func New(opt Options) (*Source, error) {
 	s.configOnce = sync.OnceValue(s.readConfig)
 	return s, nil
 }
-
-// answerWithin is how long a server may take to begin its answer, stallAfter
-// how long to send more of it.
-func (s *Source) answerWithin() time.Duration { return cmp.Or(s.opt.Patience, answerTimeout) }
-func (s *Source) stallAfter() time.Duration   { return cmp.Or(s.opt.Patience, stallTimeout) }
 
 type silent struct{}
 

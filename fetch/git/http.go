@@ -27,6 +27,7 @@ type httpService struct {
 type address struct {
 	base           *url.URL // without user and trailing slash
 	user, password string   // what the URL held; another host does not get them
+	moved          bool     // to another host, port or scheme than the user named
 }
 
 const (
@@ -106,12 +107,12 @@ func (h *httpService) follow(location string) error {
 		return diag.New(diag.HostRefused, "%s: redirected to plaintext, `%s://%s`", h.repo, diag.Escape(to.Scheme), diag.Escape(to.Host)).
 			WithHint("name the new address yourself if this is meant")
 	}
-	next := &address{base: &url.URL{Scheme: to.Scheme, Host: to.Host, Path: path, RawPath: strings.TrimSuffix(to.RawPath, "/info/refs")}}
-	if err := h.src.guard.CheckURL(next.base); err != nil {
+	next := &address{moved: true, base: &url.URL{Scheme: to.Scheme, Host: to.Host, Path: path, RawPath: strings.TrimSuffix(to.RawPath, "/info/refs")}}
+	if err := h.src.rt.Guard().CheckURL(next.base); err != nil {
 		return err
 	}
-	if next.base.Host == from.base.Host {
-		next.user, next.password = from.user, from.password
+	if keyOf(next.base) == keyOf(from.base) {
+		next.user, next.password, next.moved = from.user, from.password, from.moved
 	}
 	h.src.moved(h.repo, next.base.String())
 	h.at.Store(next)
@@ -127,14 +128,11 @@ type answer struct {
 	retry          string       // Retry-After
 	foreign        bool         // it wants to be signed in to in another way than Basic
 	cause          func() error // why the call ended early, nil if it did not
-	timer          *time.Timer
-	stallAfter     time.Duration
 	count          func(int)
 }
 
 func (a *answer) Read(b []byte) (int, error) {
 	n, err := a.ReadCloser.Read(b)
-	a.timer.Reset(a.stallAfter)
 	if n > 0 {
 		a.count(n)
 	}
@@ -150,7 +148,8 @@ func (a *answer) Read(b []byte) (int, error) {
 // answer was not read to its end cannot carry another request, and a new one
 // costs round trips.
 func (a *answer) Close() error {
-	a.timer.Reset(drainTimeout)
+	drain := time.AfterFunc(drainTimeout, a.stop)
+	defer drain.Stop()
 	_, _ = io.CopyN(io.Discard, a.ReadCloser, maxDrain)
 	err := a.ReadCloser.Close()
 	a.stop()
@@ -161,7 +160,7 @@ func (a *answer) Close() error {
 // there are any. Every status but 200 and redirects is a *statusError.
 func (h *httpService) send(ctx context.Context, method, path string, body []byte) (*answer, error) {
 	at := h.at.Load()
-	seeker := h.src.auth.seek(at.base, at.user, at.password)
+	seeker := h.src.auth.seek(at)
 	cred, tried := seeker.first(), false
 	for {
 		res, err := h.attempt(ctx, method, at.base.String()+path, body, cred)
@@ -201,8 +200,7 @@ func (h *httpService) send(ctx context.Context, method, path string, body []byte
 func (h *httpService) attempt(ctx context.Context, method, address string, body []byte, cred *credential) (*answer, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	limit := time.AfterFunc(callTimeout, func() { cancel(errSlow) })
-	timer := time.AfterFunc(h.src.answerWithin(), func() { cancel(errStalled) })
-	stop := func() { limit.Stop(); timer.Stop(); cancel(context.Canceled) }
+	stop := func() { limit.Stop(); cancel(context.Canceled) }
 	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
 		stop()
@@ -231,12 +229,11 @@ func (h *httpService) attempt(ctx context.Context, method, address string, body 
 		stop()
 		return nil, err
 	}
-	timer.Reset(h.src.stallAfter())
 	return &answer{
 		ReadCloser: res.Body, status: res.StatusCode,
 		kind: res.Header.Get("Content-Type"), location: res.Header.Get("Location"),
 		retry: res.Header.Get("Retry-After"), foreign: foreignAuth(res.Header.Values("WWW-Authenticate")),
-		stop: stop, cause: func() error { return context.Cause(ctx) }, timer: timer, stallAfter: h.src.stallAfter(),
+		stop: stop, cause: func() error { return context.Cause(ctx) },
 		count: func(n int) { h.src.progress.Bytes(h.repo, int64(n)) },
 	}, nil
 }

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"os"
@@ -42,15 +43,22 @@ type seeker struct {
 	u     *url.URL
 	given *credential // in the URL itself
 	user  string
+	moved bool // the user did not name this address: a server led to it
 	step  int
 }
 
-func (k *keyring) seek(u *url.URL, user, password string) *seeker {
-	s := &seeker{k: k, u: u, user: user}
-	if password != "" {
-		s.given = &credential{user: user, password: password}
+func (k *keyring) seek(at *address) *seeker {
+	s := &seeker{k: k, u: at.base, user: at.user, moved: at.moved}
+	if at.password != "" {
+		s.given = &credential{user: at.user, password: at.password}
 	}
 	return s
+}
+
+// ofHost reports whether what is meant for a host, whatever its port, is meant
+// for this URL. A server must not be able to lead it to another service there.
+func (s *seeker) ofHost() bool {
+	return !s.moved || s.u.Scheme == "https" && (s.u.Port() == "" || s.u.Port() == "443")
 }
 
 func keyOf(u *url.URL) string { return u.Scheme + "://" + u.Host }
@@ -62,7 +70,7 @@ func (s *seeker) first() *credential {
 	c := s.k.proven[keyOf(s.u)]
 	s.k.mu.Unlock()
 	if c == nil && s.given == nil {
-		c = s.k.token(s.u, s.user)
+		c = s.token()
 	}
 	return c
 }
@@ -77,9 +85,9 @@ func (s *seeker) next(ctx context.Context, tried *credential, helpers bool) (*cr
 		case 1:
 			c = s.given
 		case 2:
-			c = s.k.token(s.u, s.user)
+			c = s.token()
 		case 3:
-			c = s.k.fromNetrc(s.u, s.user)
+			c = s.fromNetrc()
 		case 4:
 			if !helpers {
 				continue
@@ -136,10 +144,12 @@ func tokenVariable(host string) string {
 // token reads SKILLPM_TOKEN_<HOST> (with the port, then without): a token, or
 // user:password. Over plaintext http a token is sent to named hosts only, which
 // are the only ones spoken to over http.
-func (k *keyring) token(u *url.URL, user string) *credential {
-	value := lookup(k.opt.Environ, tokenVariable(u.Host))
-	if value == "" {
-		value = lookup(k.opt.Environ, tokenVariable(u.Hostname()))
+func (s *seeker) token() *credential {
+	value := lookup(s.k.opt.Environ, tokenVariable(s.u.Host))
+	if s.ofHost() {
+		value = cmp.Or(value, lookup(s.k.opt.Environ, tokenVariable(s.u.Hostname())))
+	} else if s.u.Port() == "" {
+		value = "" // the name says nothing of plaintext
 	}
 	if value == "" {
 		return nil
@@ -147,10 +157,8 @@ func (k *keyring) token(u *url.URL, user string) *credential {
 	if name, password, ok := strings.Cut(value, ":"); ok {
 		return &credential{user: name, password: password}
 	}
-	if user == "" {
-		user = "x-access-token" // what GitHub wants; GitLab and Gitea take any name
-	}
-	return &credential{user: user, password: value}
+	// GitHub wants this name; GitLab and Gitea take any.
+	return &credential{user: cmp.Or(s.user, "x-access-token"), password: value}
 }
 
 func (k *keyring) readNetrc() []netrcEntry {
@@ -169,9 +177,12 @@ func (k *keyring) readNetrc() []netrcEntry {
 	return nil
 }
 
-func (k *keyring) fromNetrc(u *url.URL, user string) *credential {
-	for _, e := range k.netrc() {
-		if (e.machine == "" || strings.EqualFold(e.machine, u.Hostname())) && (user == "" || e.login == user) && e.password != "" {
+func (s *seeker) fromNetrc() *credential {
+	if !s.ofHost() {
+		return nil
+	}
+	for _, e := range s.k.netrc() {
+		if (e.machine == "" || strings.EqualFold(e.machine, s.u.Hostname())) && (s.user == "" || e.login == s.user) && e.password != "" {
 			return &credential{user: e.login, password: e.password}
 		}
 	}

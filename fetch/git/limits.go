@@ -28,8 +28,6 @@ const (
 	maxCachedBlobs  = 2 << 20   // … in all, for one snapshot
 
 	connectTimeout = 15 * time.Second       // as long as a slow DNS answer and three SYNs take
-	answerTimeout  = 90 * time.Second       // counting objects of a monorepo takes a server a minute
-	stallTimeout   = 45 * time.Second       // no byte for so long: the connection is dead
 	callTimeout    = 15 * time.Minute       // maxPackBytes at 10 Mbit/s
 	drainTimeout   = 500 * time.Millisecond // for the end of an answer that has been read; then a new connection is cheaper
 	helperTimeout  = 30 * time.Second       // a credential helper that waits for somebody

@@ -137,7 +137,7 @@ func TestUnlockedSkillTakesFourRequests(t *testing.T) {
 	root := t.TempDir()
 	monorepo(t, root)
 	s := fetchtest.Serve(t, root, testkit.Shape{})
-	src := fetch.NewOnce(newSource(t, git.Options{Named: only(s.Host())}))
+	src := newSource(t, git.Options{Named: only(s.Host())})
 	repo := parse(t, s.URL+"/acme/skills//skills/pdf")
 	refs, err := src.Refs(t.Context(), repo, "HEAD", "refs/tags/")
 	if err != nil {
@@ -151,11 +151,7 @@ func TestUnlockedSkillTakesFourRequests(t *testing.T) {
 	if _, err := fetch.SkillFiles(t.Context(), snap, []fetch.SkillAt{{Commit: best.Commit, Path: "skills/pdf"}}); err != nil {
 		t.Fatal(err)
 	}
-	again, err := src.Open(t.Context(), repo, []fetch.Want{best.Want()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := fetch.Load(t.Context(), again, best.Commit, "skills/pdf", fetch.LoadOptions{}, nil); err != nil {
+	if _, err := fetch.Load(t.Context(), snap, best.Commit, "skills/pdf", fetch.LoadOptions{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(s.Requests()); n != 4 {

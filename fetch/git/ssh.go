@@ -28,7 +28,10 @@ func (s *Source) dialSSH(repo skill.Source, name string) (service, error) {
 	}
 	command := "git-upload-pack '" + strings.ReplaceAll(target.path, "'", `'\''`) + "'"
 	if target.program != "" {
-		return s.stream(name, func(context.Context) (wire, error) {
+		return s.stream(name, func(ctx context.Context) (wire, error) {
+			if err := s.sshGuard(target).CheckHost(ctx, target.addr()); err != nil {
+				return nil, err
+			}
 			return s.runSSH(target, command)
 		}), nil
 	}
@@ -96,15 +99,18 @@ func (s *Source) sshChannel(ctx context.Context, t sshTarget, command string) (w
 	return w, err
 }
 
+func (s *Source) sshGuard(t sshTarget) *web.Guard {
+	return web.NewGuard(func(host string) bool { return t.named || s.named(host) }, connectTimeout)
+}
+
 func (s *Source) connectSSH(ctx context.Context, t sshTarget) (*ssh.Client, error) {
-	guard := web.NewGuard(func(host string) bool { return t.named || s.named(host) }, connectTimeout)
 	db, err := knownhosts.NewDB(existing(t.knownHosts)...)
 	if err != nil {
 		return nil, diag.New(diag.HostKeyUnknown, "%s: a known_hosts file cannot be read", t.repo).WithCause(redact(err))
 	}
-	keys := s.signers(t)
+	keys := s.signers(ctx, t)
 	defer keys.close()
-	conn, err := guard.DialContext(ctx, "tcp", t.addr())
+	conn, err := s.sshGuard(t).DialContext(ctx, "tcp", t.addr())
 	if err != nil {
 		return nil, err
 	}

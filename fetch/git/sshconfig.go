@@ -1,6 +1,7 @@
 package git
 
 import (
+	"context"
 	"errors"
 	"net"
 	"net/url"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
 
+	"github.com/skillpm/skillpm/fetch/internal/web"
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/skill"
 )
@@ -153,15 +155,16 @@ type sshKeys struct {
 	notes  []string // for the error, if none is accepted
 }
 
-func (s *Source) signers(t sshTarget) *sshKeys {
+func (s *Source) signers(ctx context.Context, t sshTarget) *sshKeys {
 	k := &sshKeys{target: t}
 	if socket := s.getenv("SSH_AUTH_SOCK"); socket != "" {
-		conn, err := net.Dial("unix", socket)
+		conn, err := web.DialUnix(ctx, socket)
 		if err != nil {
 			k.notes = append(k.notes, "ssh-agent does not answer at SSH_AUTH_SOCK")
 			return k
 		}
 		k.agent, k.conn = agent.NewClient(conn), conn
+		context.AfterFunc(ctx, func() { _ = conn.Close() }) // it may never answer
 	} else if runtime.GOOS == "windows" && sshagent.Available() { // agents there have no socket
 		if a, conn, err := sshagent.New(); err == nil {
 			k.agent, k.conn = a, conn

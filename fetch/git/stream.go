@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
-	"sync/atomic"
 	"time"
+
+	"github.com/skillpm/skillpm/fetch/internal/web"
 )
 
 // wire is a two-way connection to an upload-pack: an ssh channel, a TCP
@@ -23,7 +24,7 @@ type streamService struct {
 	connect func(ctx context.Context) (wire, error)
 	count   func(n int)
 
-	answerWithin, stallAfter time.Duration
+	patience time.Duration
 
 	w wire
 }
@@ -67,29 +68,20 @@ func (s *streamService) call(ctx context.Context, body []byte) (io.ReadCloser, e
 // reader reads an answer. While it is open, the end of ctx and a stall close the
 // wire, which is the only way to stop a read that waits.
 func (s *streamService) reader(ctx context.Context) *streamReader {
-	r := &streamReader{w: s.w, count: s.count, stallAfter: s.stallAfter}
 	w := s.w
-	r.timer = time.AfterFunc(s.answerWithin, func() {
-		r.stalled.Store(true)
-		_ = w.Close()
-	})
-	r.stop = context.AfterFunc(ctx, func() { _ = w.Close() })
-	return r
+	end := func() { _ = w.Close() }
+	return &streamReader{w: w, r: web.Reader(w, s.patience, end), count: s.count, stop: context.AfterFunc(ctx, end)}
 }
 
 type streamReader struct {
-	w       wire
-	timer   *time.Timer
-	stop    func() bool
-	stalled atomic.Bool
-
-	stallAfter time.Duration
-	count      func(int)
+	w     wire
+	r     io.Reader // w, while it is not silent
+	stop  func() bool
+	count func(int)
 }
 
 func (r *streamReader) Read(b []byte) (int, error) {
-	n, err := r.w.Read(b)
-	r.timer.Reset(r.stallAfter)
+	n, err := r.r.Read(b)
 	if n > 0 {
 		r.count(n)
 		return n, nil
@@ -103,8 +95,8 @@ func (r *streamReader) ended(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case r.stalled.Load():
-		return errStalled
+	case isSilent(err):
+		return err
 	}
 	if text := r.w.complaint(); text != "" {
 		return &remoteError{cleanMessage([]byte(text))}
@@ -116,7 +108,6 @@ func (r *streamReader) ended(err error) error {
 }
 
 func (r *streamReader) Close() error {
-	r.timer.Stop()
 	r.stop()
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"oras.land/oras-go/v2/errdef"
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
+	"github.com/skillpm/skillpm/fetch/internal/web"
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/skill"
 )
@@ -86,8 +87,11 @@ func classify(err error) (diag.Code, string) {
 	case errors.Is(err, errdef.ErrSizeExceedsLimit):
 		return diag.MirrorInvalid, ""
 	}
-	if ours, ok := errors.AsType[addressError](err); ok {
-		return diag.HostRefused, ours.hint
+	if _, ok := errors.AsType[downgradeError](err); ok {
+		return diag.HostRefused, ""
+	}
+	if _, ok := errors.AsType[*web.Refused](err); ok {
+		return diag.HostRefused, "name that host itself as the mirror if it is meant"
 	}
 	return diag.FetchFailed, ""
 }

@@ -1,68 +1,113 @@
 package oci
 
 import (
-	"context"
 	"errors"
-	"io"
 	"net/http"
-	"strings"
+	"net/http/httptest"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/skillpm/skillpm/fetch/fetchtest"
+	"github.com/skillpm/skillpm/fetch/internal/web"
+	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/skill"
 )
 
-// The dialer goes to a private address only where the user named such a host.
-func TestGuardedDialer(t *testing.T) {
-	for _, c := range []struct {
-		named, address string
-		refused        bool
-	}{
-		{"127.0.0.1", "127.0.0.1:1", false},
-		{"192.0.2.1", "127.0.0.1:1", true},
-		{"192.0.2.1", "[::1]:1", true},
-		{"192.0.2.1", "[::ffff:10.0.0.1]:1", true},
-		{"192.0.2.1", "169.254.169.254:80", true},
-		{"10.0.0.1", "127.0.0.1:1", false}, // inside, blob stores are inside
-	} {
-		ctx, cancel := context.WithCancel(t.Context())
-		dialer := guardedDialer{host: c.named}
-		if !c.refused {
-			cancel() // no connection is wanted, only the decision
-		}
-		_, err := dialer.dial(ctx, "tcp", c.address)
-		cancel()
-		if _, refused := errors.AsType[addressError](err); refused != c.refused {
-			t.Errorf("named %s, to %s: %v", c.named, c.address, err)
+func client(t *testing.T, spec string) *http.Client {
+	t.Helper()
+	s, err := ParseSpec(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := newClient(s, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func refused(c *http.Client, address string) bool {
+	res, err := c.Get(address)
+	if err == nil {
+		_ = res.Body.Close()
+	}
+	_, ok := errors.AsType[*web.Refused](err)
+	return ok
+}
+
+// A mirror of the public internet leads to no address inside.
+func TestMirrorsDoNotLeadInside(t *testing.T) {
+	for _, spec := range []string{"oci://192.0.2.1/skills", "https://192.0.2.1/skills", "oci+http://192.0.2.1:5000/skills"} {
+		c := client(t, spec)
+		for _, host := range fetchtest.Inside {
+			if address := "http://" + host + "/"; !refused(c, address) {
+				t.Errorf("%s leads to %s", spec, address)
+			}
 		}
 	}
 }
 
-// stuck is a body that ends only with its request.
-type stuck struct{ ctx context.Context }
-
-func (s stuck) Read([]byte) (int, error) { <-s.ctx.Done(); return 0, s.ctx.Err() }
-func (s stuck) Close() error             { return nil }
-
-type stuckTransport struct{}
-
-func (stuckTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	body := io.MultiReader(strings.NewReader("start"), stuck{req.Context()})
-	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(body), Request: req}, nil
+// A redirect of a mirror behind a proxy is checked too: the proxy would dial.
+func TestRedirectsOfMirrors(t *testing.T) {
+	var to string
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Host != "mirror.example" {
+			t.Errorf("%s was asked for", r.Host)
+		}
+		http.Redirect(w, r, to, http.StatusFound)
+	}))
+	t.Cleanup(proxy.Close)
+	t.Setenv("HTTP_PROXY", proxy.URL)
+	for _, spec := range []string{"oci+http://mirror.example/skills", "http://mirror.example/skills"} {
+		c := client(t, spec)
+		for _, host := range fetchtest.Inside {
+			if to = "http://" + host + "/"; !refused(c, "http://mirror.example/skills") {
+				t.Errorf("%s leads to %s", spec, to)
+			}
+		}
+	}
 }
 
-// A body that stops arriving is a timeout after a minute, not a hang.
-func TestStalledBody(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client := http.Client{Transport: stallGuard{stuckTransport{}}}
-		start := time.Now()
-		resp, err := client.Get("http://mirror.test/")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		_, err = io.ReadAll(resp.Body)
-		if !isTimeout(err) || time.Since(start) != stallTimeout {
-			t.Errorf("after %s: %v", time.Since(start), err)
-		}
-	})
+// A password for one port is not for another, whatever a redirect says.
+func TestRedirectKeepsCredentialsBack(t *testing.T) {
+	var got []string
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Header.Get("Authorization"))
+	}))
+	t.Cleanup(other.Close)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL, http.StatusFound)
+	}))
+	t.Cleanup(s.Close)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.SetBasicAuth("me", "secret")
+	res, err := client(t, s.URL+"/skills").Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	if len(got) != 1 || got[0] != "" {
+		t.Errorf("the other port got %q", got)
+	}
+}
+
+// A silent host is a timeout, and is not waited for again.
+func TestSilentMirror(t *testing.T) {
+	asked := 0
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked++
+		<-r.Context().Done()
+	}))
+	t.Cleanup(s.Close)
+	m, err := Open(t.Context(), s.URL, Options{Patience: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = m.Has(t.Context(), Ref{Kind: KindTree, Digest: skill.DigestOf(nil)})
+	if diag.CodeOf(err) != diag.FetchTimeout || asked != 1 {
+		t.Errorf("asked %d times: %v", asked, err)
+	}
 }

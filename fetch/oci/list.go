@@ -2,6 +2,7 @@ package oci
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/skillpm/skillpm/internal/diag"
@@ -52,7 +53,7 @@ func (m *Mirror) Size(ctx context.Context, ref Ref) (int64, error) {
 
 // explainRun is explain for an error that concerns no single item.
 func (m *Mirror) explainRun(verb string, err error) error {
-	if err == nil || err == context.Canceled {
+	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
 	if list := diag.All(err); list[0].Code != diag.Internal {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -51,6 +52,10 @@ type Options struct {
 	// Transport replaces the HTTP transport, with its address checks and retries;
 	// for tests.
 	Transport http.RoundTripper
+	// Patience is the longest wait for a host to answer, or for more of its answer
+	// to come; 0 means a minute. One that sends next to nothing is given up after
+	// twice that.
+	Patience time.Duration
 	// UserAgent is sent to registries and web servers; empty is "skillpm".
 	UserAgent string
 }
@@ -149,9 +154,9 @@ func (m *Mirror) open(ctx context.Context) (err error) {
 	}
 	switch m.spec.kind {
 	case formRegistry:
-		m.store = openRegistry(m.spec, m.opt)
+		m.store, err = openRegistry(m.spec, m.opt)
 	case formStatic:
-		m.store = openStatic(m.spec, m.opt)
+		m.store, err = openStatic(m.spec, m.opt)
 	case formFolder:
 		m.store, err = m.openFolder(ctx)
 	case formArchive:

@@ -160,11 +160,15 @@ func (m *Mirror) sideError(side string, it Item, err error) error {
 	return e
 }
 
-// about puts the subject before a finding's message.
+// about puts the subject before each finding's message.
 func about(subject string, err error) error {
-	e := *diag.All(err)[0]
-	e.Message = subject + ": " + e.Message
-	return &e
+	var list diag.List
+	for _, e := range diag.All(err) {
+		said := *e
+		said.Message = subject + ": " + said.Message
+		list = append(list, &said)
+	}
+	return list.Err()
 }
 
 // runAll works on every distinct item once, opt.Parallel at a time. A repeated

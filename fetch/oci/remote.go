@@ -31,9 +31,13 @@ type registryStore struct{ *remote.Repository }
 
 var _ writer = registryStore{}
 
-func openRegistry(spec Spec, opt Options) registryStore {
+func openRegistry(spec Spec, opt Options) (reader, error) {
+	over, err := newClient(spec, opt)
+	if err != nil {
+		return nil, err
+	}
 	client := &auth.Client{
-		Client:     newClient(spec, opt),
+		Client:     over,
 		Header:     http.Header{"User-Agent": {opt.UserAgent}},
 		Cache:      auth.NewCache(),
 		Credential: dockerCredentials(opt.DockerConfig),
@@ -44,7 +48,7 @@ func openRegistry(spec Spec, opt Options) registryStore {
 	repo := &remote.Repository{
 		Client:             client,
 		Reference:          spec.ref,
-		PlainHTTP:          spec.plain || opt.PlainHTTP && !spec.said,
+		PlainHTTP:          spec.isPlain(opt),
 		ManifestMediaTypes: []string{ocispec.MediaTypeImageManifest},
 		TagListPageSize:    tagPage,
 		TagListMaxPages:    maxTagPages,
@@ -53,7 +57,7 @@ func openRegistry(spec Spec, opt Options) registryStore {
 	// No item has a subject, so registries with and without the referrers API are
 	// alike; saying so saves the requests that would find out.
 	_ = repo.SetReferrersCapability(true)
-	return registryStore{repo}
+	return registryStore{repo}, nil
 }
 
 // dockerCredentials asks what docker would ask: credHelpers, credsStore and auths

@@ -1,6 +1,7 @@
 package oci
 
 import (
+	"cmp"
 	"net"
 	"net/netip"
 	"net/url"
@@ -132,6 +133,29 @@ func (s Spec) host() string {
 		return s.url.Hostname()
 	}
 	return ""
+}
+
+// isPlain reports whether http is spoken to it.
+func (s Spec) isPlain(opt Options) bool { return s.plain || opt.PlainHTTP && !s.said }
+
+// hostport returns the host and port that the user named; empty if offline.
+func (s Spec) hostport(opt Options) string {
+	host, port := "", ""
+	switch s.kind {
+	case formRegistry:
+		host = s.ref.Host()
+	case formStatic:
+		host = s.url.Host
+	default:
+		return ""
+	}
+	if h, p, err := net.SplitHostPort(host); err == nil {
+		host, port = h, p
+	}
+	if port == "" && s.isPlain(opt) {
+		port = "80"
+	}
+	return net.JoinHostPort(strings.Trim(host, "[]"), cmp.Or(port, "443"))
 }
 
 // file returns the path of a folder or archive, relative ones from dir.

@@ -10,10 +10,14 @@ import (
 
 // openStatic returns the layout behind a web server. It has no way to tell a
 // layout of another tool, and index.json may be huge: descriptor files only.
-func openStatic(spec Spec, opt Options) *layout {
-	l := newLayout(&webFiles{base: spec.url, user: spec.user, client: newClient(spec, opt), agent: opt.UserAgent})
+func openStatic(spec Spec, opt Options) (reader, error) {
+	client, err := newClient(spec, opt)
+	if err != nil {
+		return nil, err
+	}
+	l := newLayout(&webFiles{base: spec.url, user: spec.user, client: client, agent: opt.UserAgent})
 	l.index = nil
-	return l
+	return l, nil
 }
 
 // webFiles are the files of a static web server.

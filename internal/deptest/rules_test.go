@@ -62,3 +62,39 @@ func TestFinders(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+const dialer = `package x
+
+import (
+	"net"
+	web "net/http"
+)
+
+var bare web.Client
+
+func f() {
+	net.Dial("tcp", "")
+	_ = &web.Client{Timeout: 1}
+	_ = &web.Client{Transport: nil}
+	_ = new(web.Client)
+	_ = web.Client{}
+}
+`
+
+func TestDialFinder(t *testing.T) {
+	set := token.NewFileSet()
+	tree, err := parser.ParseFile(set, "x.go", dialer, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &goFile{path: "x.go", ast: tree, set: set}
+	var got []string
+	report := func(at, name string) { got = append(got, at+" "+name) }
+	f.uses("net", dialers["net"], report)
+	f.clients(report)
+	const client = " http.Client without Transport"
+	want := []string{"x.go:11 net.Dial", "x.go:8" + client, "x.go:12" + client, "x.go:14" + client, "x.go:15" + client}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -8,6 +8,7 @@
 package diag
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -139,22 +140,92 @@ func (l List) Err() error {
 	return l
 }
 
-// All flattens err into findings. An error that is no finding becomes one with
-// code internal; an error of package skill keeps its code.
+// All flattens err into findings, each once: those of a List and of errors that
+// were joined, in their order. A finding stays one finding, with whatever caused
+// it as its cause. An error of package skill keeps its code. An error that is no
+// finding becomes one with code internal, or beside a finding one of its details.
+// The findings of err itself are not changed.
 func All(err error) List {
 	if err == nil {
 		return nil
 	}
-	if l, ok := errors.AsType[List](err); ok {
-		return l
+	var c collector
+	if !c.collect(err) {
+		return List{{Code: Internal, Severity: SeverityError, Message: err.Error()}}
 	}
-	if e, ok := errors.AsType[*Error](err); ok {
-		return List{e}
+	return c.list
+}
+
+// collector gathers the findings of one error.
+type collector struct {
+	list List
+	seen map[*Error]bool
+}
+
+// collect adds the findings of err, and reports whether there are any.
+func (c *collector) collect(err error) bool {
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		switch e := e.(type) {
+		case *Error:
+			c.add(e)
+			return true
+		case *skill.Error:
+			c.list = append(c.list, &Error{Code: Code(e.Code), Severity: SeverityError, Message: err.Error(), Hint: e.Hint})
+			return true
+		case interface{ Unwrap() []error }:
+			return c.collectJoined(e.Unwrap())
+		}
 	}
-	if e, ok := errors.AsType[*skill.Error](err); ok {
-		return List{{Code: Code(e.Code), Severity: SeverityError, Message: err.Error(), Hint: e.Hint}}
+	return false
+}
+
+// collectJoined adds the findings of errs. What is no finding becomes a detail of
+// the first: its code would hide theirs.
+func (c *collector) collectJoined(errs []error) bool {
+	first, found := len(c.list), false
+	var others []string
+	for _, err := range errs {
+		if c.collect(err) {
+			found = true
+		} else if err != nil {
+			others = append(others, "also: "+err.Error())
+		}
 	}
-	return List{{Code: Internal, Severity: SeverityError, Message: err.Error()}}
+	if len(others) > 0 && len(c.list) > first {
+		e := *c.list[first]
+		e.Details = append(slices.Clone(e.Details), others...)
+		c.list[first] = &e
+	}
+	return found
+}
+
+// add adds e unless it was heard already, by itself or as another's cause.
+func (c *collector) add(e *Error) {
+	if c.seen[e] {
+		return
+	}
+	c.list = append(c.list, e)
+	c.hear(e)
+}
+
+// hear notes e and the findings that caused it.
+func (c *collector) hear(err error) {
+	if e, ok := err.(*Error); ok {
+		if c.seen == nil {
+			c.seen = map[*Error]bool{}
+		}
+		c.seen[e] = true
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() []error }:
+		for _, cause := range e.Unwrap() {
+			c.hear(cause)
+		}
+	case interface{ Unwrap() error }:
+		if cause := e.Unwrap(); cause != nil {
+			c.hear(cause)
+		}
+	}
 }
 
 // CodeOf returns the code of the first finding in err, or "".
@@ -199,20 +270,28 @@ func exitOf(c Code) int {
 	return info.Exit
 }
 
-// Sort orders findings by file, line, column, severity and code.
+// Sort orders findings by file, line, column, severity (errors first) and code.
 func (l List) Sort() {
 	slices.SortStableFunc(l, func(a, b *Error) int {
-		if c := strings.Compare(a.File, b.File); c != 0 {
-			return c
-		}
-		if a.Line != b.Line {
-			return a.Line - b.Line
-		}
-		if a.Column != b.Column {
-			return a.Column - b.Column
-		}
-		return strings.Compare(string(a.Code), string(b.Code))
+		return cmp.Or(
+			cmp.Compare(a.File, b.File),
+			cmp.Compare(a.Line, b.Line),
+			cmp.Compare(a.Column, b.Column),
+			cmp.Compare(a.Severity.rank(), b.Severity.rank()),
+			cmp.Compare(a.Code, b.Code),
+		)
 	})
+}
+
+// rank orders severities, the gravest first.
+func (s Severity) rank() int {
+	switch s {
+	case SeverityNote:
+		return 2
+	case SeverityWarning:
+		return 1
+	}
+	return 0
 }
 
 // Escape makes text taken from outside safe for a terminal: control characters,

@@ -202,17 +202,22 @@ func (g *staging) stageFiles(j *journal, files []FileChange) error {
 // journal stays, and the next run tries again.
 func (s *site) giveUp(g *staging, j *journal, cause error) error {
 	if err := g.undo(j); err != nil {
-		list := diag.All(cause)
-		for _, e := range diag.All(err) {
-			list = append(list, e.WithHint("the next run finishes or undoes what this one began"))
-		}
-		return list
+		return errors.Join(cause, halfUndone(err))
 	}
 	if err := s.root.Remove(s.state(journalName)); err != nil {
-		return append(diag.All(cause), diag.All(fsx.Diag(err, "end the transaction"))...)
+		return errors.Join(cause, fsx.Diag(err, "end the transaction"))
 	}
 	_ = s.clear()
 	return cause
+}
+
+// halfUndone adds to the error of an undo what becomes of the rest.
+func halfUndone(err error) error {
+	list := diag.All(err)
+	for _, e := range list {
+		e.Hint = "the next run finishes or undoes what this one began"
+	}
+	return list.Err()
 }
 
 // commit removes the journal: the transaction is done. Where even that fails it
@@ -220,7 +225,7 @@ func (s *site) giveUp(g *staging, j *journal, cause error) error {
 func (s *site) commit(undo func() error) error {
 	err := s.root.Remove(s.state(journalName))
 	if err != nil && !fsx.IsNotExist(err) {
-		return errors.Join(fsx.Diag(err, "end the transaction"), undo())
+		return errors.Join(fsx.Diag(err, "end the transaction"), halfUndone(undo()))
 	}
 	if err := s.root.SyncDir(s.layout.State); err != nil {
 		s.opt.Note(diag.Note(diag.DiskFailed, "the end of the run could not be synced to the disk").WithCause(err))

@@ -188,6 +188,30 @@ func TestFaultAtEveryCall(t *testing.T) {
 	}
 }
 
+// A transaction that could neither be ended nor undone says both.
+func TestFailedUndoIsHeard(t *testing.T) {
+	p := newProject(t)
+	files, _ := scenarios()[1].prepare(p)
+	var ending atomic.Bool
+	p.opt.FS = &fsx.FS{Hook: func(c fsx.Call) error {
+		switch {
+		case c.After || !c.Op.Writes():
+			return nil
+		case c.Op == fsx.OpRemove && filepath.Base(c.Path) == "journal.json":
+			ending.Store(true)
+			return syscall.EACCES
+		case ending.Load():
+			return syscall.ENOSPC
+		}
+		return unsynced(c)
+	}}
+	_, err := p.apply(files...)
+	list := diag.All(err)
+	if len(list) < 2 || list[0].Code != diag.PermissionDenied || list[1].Code != diag.DiskFull || list[1].Hint == "" {
+		t.Errorf("%d findings: %v", len(list), err)
+	}
+}
+
 // The same with a real process and a real SIGKILL, at a sample of the calls.
 func TestSIGKILL(t *testing.T) {
 	sc := scenarios()[1]

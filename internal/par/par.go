@@ -12,6 +12,7 @@ package par
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -48,7 +49,7 @@ func Do(ctx context.Context, limit, n int, f func(ctx context.Context, i int) er
 	return first
 }
 
-func isCancel(err error) bool { return err == context.Canceled }
+func isCancel(err error) bool { return errors.Is(err, context.Canceled) }
 
 // Each calls f for 0 ≤ i < n, at most limit at a time, all of them whatever
 // fails, and returns each call's error in the order of the indices. When ctx is

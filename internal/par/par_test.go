@@ -3,6 +3,7 @@ package par_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -38,6 +39,9 @@ func TestDoReturnsTheRealFailure(t *testing.T) {
 				return bad
 			}
 			<-ctx.Done()
+			if i == 0 { // as a library reports it
+				return fmt.Errorf("read: %w", ctx.Err())
+			}
 			return context.Cause(ctx)
 		})
 		if err != bad {
@@ -91,7 +95,7 @@ func TestOnceForgetsFailuresAndCancelledCallers(t *testing.T) {
 		var o par.Once[string, int]
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {
-			_, err := o.Get(ctx, "a", func() (int, error) { <-ctx.Done(); return 0, context.Cause(ctx) })
+			_, err := o.Get(ctx, "a", func() (int, error) { <-ctx.Done(); return 0, fmt.Errorf("read: %w", ctx.Err()) })
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("%v", err)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/internal/par"
@@ -77,6 +78,12 @@ func (p *Project) additions(ctx context.Context, s spec, opt AddOptions) ([]addi
 }
 
 func badSpec(text string, err error) error {
+	// Of a URL's password every finding is free; without a scheme nobody sees one.
+	if first, _, _ := strings.Cut(text, "/"); strings.Contains(first, ":") && !strings.Contains(text, ":/") {
+		if at := strings.LastIndexByte(first, '@'); at > strings.IndexByte(first, ':') {
+			text = "…" + text[at:]
+		}
+	}
 	e := usage("`%s` is no source", text).WithCause(err)
 	return e.WithHint("write owner/repo//path, a URL, user@host:path or ./directory; @VERSION or @BRANCH may follow")
 }

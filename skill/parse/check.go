@@ -2,6 +2,7 @@ package parse
 
 import (
 	"context"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -187,7 +188,7 @@ func readSized(f io.Reader, size int64) ([]byte, error) {
 	case n > int(size): // it grew
 		rest, err := io.ReadAll(io.LimitReader(f, MaxFileBytes))
 		return append(buf[:n], rest...), err
-	case err == nil || err == io.EOF || err == io.ErrUnexpectedEOF:
+	case err == nil || err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):
 		return buf[:n], nil
 	}
 	return nil, err

@@ -141,6 +141,7 @@ type jsonDiagnostic struct {
 }
 
 func toJSON(e *diag.Error) jsonDiagnostic {
+	e = e.Redacted()
 	d := jsonDiagnostic{
 		Code: string(e.Code), Severity: string(e.Severity), Message: e.Message,
 		File: e.File, Line: e.Line, Column: e.Column, Details: e.Details, Hint: e.Hint, Reason: e.Reason, Data: e.Data,

@@ -120,6 +120,7 @@ func SARIF(version string, list diag.List) ([]byte, error) {
 	}
 	results := []sarifResult{}
 	for _, e := range list {
+		e = e.Redacted()
 		results = append(results, sarifResult{
 			RuleID: string(e.Code), RuleIndex: index[e.Code], Level: level(e), Message: sarifText{diag.Escape(message(e))},
 			Locations: []sarifLocation{{sarifPhysical{Artifact: sarifArtifact{fileURI(e.File)}, Region: region(e)}}},
@@ -193,6 +194,7 @@ func region(e *diag.Error) *sarifRegion {
 func GitHub(list diag.List) []byte {
 	var b bytes.Buffer
 	for _, e := range list {
+		e = e.Redacted()
 		word := level(e)
 		if word == "note" {
 			word = "notice"
@@ -259,6 +261,7 @@ func JUnit(suite string, cases []Case) ([]byte, error) {
 		one := junitCase{Name: diag.Escape(c.Name), Class: suite}
 		var failed, noted []string
 		for _, e := range c.Findings {
+			e = e.Redacted()
 			line := diag.Escape(place(e) + string(e.Code) + ": " + message(e))
 			if level(e) != "error" {
 				noted = append(noted, line)

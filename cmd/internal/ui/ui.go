@@ -109,6 +109,7 @@ func (s *Streams) Finding(e *diag.Error) {
 	if s.Quiet && severity != diag.SeverityError {
 		return
 	}
+	e = e.Redacted()
 	var b strings.Builder
 	role := map[diag.Severity]Role{diag.SeverityError: Bad, diag.SeverityWarning: Warn, diag.SeverityNote: Accent}[severity]
 	fmt.Fprintf(&b, "%s: %s\n", s.Paint(role, fmt.Sprintf("%s[%s]", severity, e.Code)), s.Paint(Strong, diag.Escape(e.Message)))
