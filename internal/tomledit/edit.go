@@ -7,7 +7,7 @@ import (
 
 // FormError says that a file is written in a form in which an edit has no place.
 type FormError struct {
-	// Place is what stands in the way, zero if that is not in the parsed file.
+	// Place is that of what stands in the way; the beginning if an edit made it.
 	Place
 	Message string
 }
@@ -15,11 +15,7 @@ type FormError struct {
 func (e *FormError) Error() string { return e.Message }
 
 func (d *Document) formError(v *Value, message string) *FormError {
-	f := &FormError{Message: message}
-	if v.Start > 0 || v.End > 0 {
-		f.Place = d.Place(v.Start)
-	}
-	return f
+	return &FormError{d.Place(v.Start), message}
 }
 
 // Set gives the key that a path leads to a value: where it stands, if it is

@@ -350,7 +350,7 @@ func defineLast(f *Field, e *entry, p part) {
 		if len(v.defs) == 0 {
 			v.Kind = KindArray
 		}
-		e.table = &Value{Kind: KindTable, Start: p.start, header: e, defs: []*entry{e}}
+		e.table = &Value{Kind: KindTable, Start: e.keys[0].start, header: e, defs: []*entry{e}}
 		v.Items = append(v.Items, e.table)
 		v.defs = append(v.defs, e)
 	case e.header:

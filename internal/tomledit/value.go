@@ -32,8 +32,9 @@ type Value struct {
 	// Text is what a string says, or another scalar as it is written.
 	Text string
 	// Start and End are byte offsets in the file that was parsed. A table that
-	// headers or dotted keys make begins where its name first stands and has no
-	// End; nor has a value that an edit made.
+	// headers or dotted keys make begins where its name first stands, an element
+	// of an array of tables where its header's name does; they have no End, nor
+	// has a value that an edit made.
 	Start, End int
 	// Items are the elements of an array or of an array of tables.
 	Items []*Value

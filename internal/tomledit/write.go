@@ -125,12 +125,18 @@ func (v *Value) write(w *strings.Builder) {
 	}
 	w.WriteString(b.open)
 	w.WriteString(b.head)
+	first := true
 	for i, e := range b.elems {
 		if e.gone != 0 {
 			b.skip(w, i)
 			continue
 		}
-		w.WriteString(e.lead)
+		if first && !b.ownLine(i) {
+			w.WriteString(b.space(i))
+		} else {
+			w.WriteString(e.lead)
+		}
+		first = false
 		e.write(w)
 		w.WriteString(e.trail)
 		if i != last || b.trailing {
@@ -154,6 +160,15 @@ func (b *body) skip(w *strings.Builder, i int) {
 	if strings.Contains(above, "#") {
 		w.WriteString(above)
 	}
+}
+
+// space returns what stands before the first element that is there, on the line
+// of the bracket: what stood before the first of all.
+func (b *body) space(i int) string {
+	if b.ownLine(0) {
+		return b.elems[i].lead
+	}
+	return b.elems[0].lead
 }
 
 // lastElem returns the index of the last element that is there, or -1.
