@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// The functions here make values for Set and Append. A value can be used once.
+// The functions here make values for Set and Append. A value can be used once. Strings
+// and keys must be UTF-8.
 
 // String makes a basic string.
 func String(s string) *Value {

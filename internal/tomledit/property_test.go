@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 )
@@ -255,6 +256,9 @@ func FuzzEdit(f *testing.F) {
 	f.Add([]byte("t = { a.b = 1, c = {} }\n[u.t]\n[u]"), "u", "t")
 	f.Add([]byte("[[t]]\n[t.a]\nx = \"\"\"\n\\\"\"\"\"\n[[t]]\n"), "t", "a")
 	f.Fuzz(func(t *testing.T, data []byte, a, b string) {
+		if !utf8.ValidString(a+b) || !utf8.ValidString(a) {
+			return
+		}
 		Section(data, a)
 		d, err := Parse(data)
 		if err != nil {

@@ -25,10 +25,10 @@ func (d *Document) Apply() (*Document, error) {
 type writer struct {
 	strings.Builder
 	eol     string
-	pending string // comments and blank lines that removed statements left
-	removed bool   // something was removed since the last statement
-	below   bool   // comments directly below it go too
-	any     bool   // a statement was written
+	pending []string // comments and blank lines that removed statements left
+	removed bool     // something was removed since the last statement
+	below   bool     // comments directly below it go too
+	any     bool     // a statement was written
 }
 
 func (d *Document) render() string {
@@ -82,10 +82,13 @@ func (w *writer) skip(e *entry) {
 
 // join adds lines to those that are pending, with one run of blank lines between.
 func (w *writer) join(lines string) {
-	if w.pending == "" && !w.any && w.removed || endsBlank(w.pending) {
+	n := len(w.pending)
+	if n == 0 && !w.any && w.removed || n > 0 && endsBlank(w.pending[n-1]) {
 		lines = withoutFirstBlanks(lines)
 	}
-	w.pending += lines
+	if lines != "" {
+		w.pending = append(w.pending, lines)
+	}
 }
 
 // lines writes the lines above a statement, or the file's last.
@@ -95,13 +98,13 @@ func (w *writer) lines(lines string, last bool) {
 			lines = withoutFirstComments(lines, last)
 		}
 		w.join(lines)
-		lines = w.pending
+		lines = strings.Join(w.pending, "")
 		if last {
 			lines = withoutLastBlanks(lines)
 		}
 	}
 	w.WriteString(lines)
-	w.pending, w.removed, w.below = "", false, false
+	w.pending, w.removed, w.below = nil, false, false
 }
 
 // write appends the entry itself.
