@@ -6,7 +6,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
@@ -26,7 +25,8 @@ type Document struct {
 	top   *entry // stands before the first statement, and acts as the root's header
 	end   *entry // the last statement, or top
 	tail  string // text after the last statement
-	edits int    // counts edits, to tell what one of them removed
+	fault *SyntaxError
+	edits int // counts edits, to tell what one of them removed
 }
 
 // entry is a statement (a header, or a key with its value), an element of an
@@ -85,7 +85,7 @@ func (e *SyntaxError) Error() string { return e.Message }
 func Parse(data []byte) (*Document, error) {
 	d, err := scan(data)
 	if err == nil {
-		err = d.check()
+		err = d.fault
 	}
 	if err != nil {
 		err.Place = d.Place(err.Offset)
@@ -129,25 +129,6 @@ func invalidUTF8(data []byte) int {
 		i += size
 	}
 	return -1
-}
-
-// check asks the decoder.
-func (d *Document) check() *SyntaxError {
-	text := bytes.TrimPrefix(d.data, []byte(bom))
-	var whole map[string]any
-	err := toml.Unmarshal(text, &whole)
-	if err == nil {
-		return nil
-	}
-	f := &SyntaxError{Message: err.Error()}
-	if e, ok := errors.AsType[*toml.DecodeError](err); ok {
-		row, column := e.Position() // columns count bytes
-		f.Offset = min(d.lines[min(row, len(d.lines))-1]+max(column-1, 0), len(d.data))
-		if row == 1 {
-			f.Offset = min(f.Offset+len(d.data)-len(text), len(d.data))
-		}
-	}
-	return f
 }
 
 type scanner struct {
@@ -195,10 +176,18 @@ func (s *scanner) statement(n *unstable.Node) {
 	s.d.link(s.d.end, e)
 	if e.header {
 		s.section = e
-		define(s.d.root, e)
+		s.define(s.d.root, e)
 	} else {
-		define(s.section.table, e)
+		s.define(s.section.table, e)
 	}
+}
+
+// define checks what an entry defines, and puts it at its place.
+func (s *scanner) define(at *Value, e *entry) {
+	if s.d.fault == nil {
+		s.d.fault = conflict(at, e)
+	}
+	define(at, e)
 }
 
 // lineEnd returns the offset after the line end that follows at.
@@ -248,6 +237,9 @@ func (s *scanner) value(n *unstable.Node, at int) *Value {
 		v.Kind = KindTime
 	}
 	v.raw = s.text[v.Start:v.End]
+	if s.d.fault == nil && v.Kind != KindString && v.Kind != KindBool {
+		s.d.fault = v.check()
+	}
 	return v
 }
 
@@ -268,7 +260,7 @@ func (s *scanner) body(v *Value, n *unstable.Node) {
 		if v.Kind == KindTable {
 			e.keys = s.keys(it.Node().Key())
 			e.val = s.keyValue(e, it.Node())
-			define(v, e)
+			s.define(v, e)
 		} else {
 			e.val = s.value(it.Node(), start)
 			e.val.defs = []*entry{e}
@@ -318,7 +310,7 @@ func (s *scanner) restOfLine(at int) (string, int) {
 }
 
 // define puts what an entry defines at its place below a table. It is lenient
-// about names defined twice; check refuses those.
+// about names defined twice; conflict finds those.
 func define(at *Value, e *entry) {
 	for i, p := range e.keys {
 		f := at.Field(p.name)
@@ -392,8 +384,8 @@ func (d *Document) Bytes() []byte { return d.data }
 
 // Section returns data with everything blanked that a top-level table does not
 // hold, line ends kept, so that places in it are places in the file; nil if there
-// is no such table or what stands before it is not TOML. It costs less than
-// Parse, since the rest is not judged.
+// is no such table or what stands before it is not TOML. Keys that are
+// defined twice are left to whoever parses the section.
 func Section(data []byte, table string) []byte {
 	d, fault := scan(data)
 	if fault != nil || d.root.Field(table) == nil {

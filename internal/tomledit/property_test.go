@@ -260,6 +260,9 @@ func FuzzEdit(f *testing.F) {
 			return
 		}
 		Section(data, a)
+		if utf8.Valid(data) && !bytes.HasPrefix(data, []byte(bom)) {
+			agree(t, string(data))
+		}
 		d, err := Parse(data)
 		if err != nil {
 			e, ok := err.(*SyntaxError)
