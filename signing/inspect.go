@@ -10,6 +10,7 @@ import (
 	"github.com/digitorus/timestamp"
 
 	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/tomledit"
 	"github.com/skillpm/skillpm/skill"
 )
 
@@ -142,34 +143,15 @@ func (b *bundle) suggestRule(src skill.Source) string {
 		if base, ref, ok := strings.Cut(identity, "@refs/tags/"); ok && ref != "" {
 			identity = base + "@refs/tags/**"
 		}
-		signer = fmt.Sprintf("keyless = { issuer = %s, identity = %s", tomlString(b.facts.Issuer), tomlString(identity))
+		signer = fmt.Sprintf("keyless = { issuer = %s, identity = %s", tomledit.Quote(b.facts.Issuer), tomledit.Quote(identity))
 		if repo := firstNonEmpty(sourceRepository(b.fulcio.Extensions)); repo != "" {
-			signer += ", source_repository = " + tomlString(repo)
+			signer += ", source_repository = " + tomledit.Quote(repo)
 		}
 		signer += " }"
 	case KindX509:
-		signer = fmt.Sprintf("x509 = { roots = \"CA.pem\", subject = %s }", tomlString(b.facts.Subject))
+		signer = fmt.Sprintf("x509 = { roots = \"CA.pem\", subject = %s }", tomledit.Quote(b.facts.Subject))
 	default:
 		signer = `key = { file = "KEY.pub" }`
 	}
-	return fmt.Sprintf("[[trust.rules]]\nmatch = %s\nmode = \"required\"\nany_of = [ { %s } ]\n", tomlString(match), signer)
-}
-
-// tomlString quotes s as a TOML basic string.
-func tomlString(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r < 0x20 || r >= 0x7f && r < 0xa0:
-			fmt.Fprintf(&b, `\u%04X`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
+	return fmt.Sprintf("[[trust.rules]]\nmatch = %s\nmode = \"required\"\nany_of = [ { %s } ]\n", tomledit.Quote(match), signer)
 }

@@ -2,12 +2,14 @@ package signing
 
 import (
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"regexp"
 	"sync"
 	"time"
 
 	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/tomledit"
 	"github.com/skillpm/skillpm/skill"
 )
 
@@ -49,7 +51,7 @@ type Policy struct {
 
 	sources []glob
 	denied  []glob // Deny.Identities
-	rootAt  *node
+	rootAt  tomledit.Place
 	root    *trustedRoot   // set by NewSet, nil without TrustedRoot
 	seal    []skill.Digest // of the file and of all it names, set by ParsePolicy and NewSet
 }
@@ -105,7 +107,7 @@ type KeyRule struct {
 	NotBefore, NotAfter time.Time
 	LogRequired         bool
 
-	at  *node
+	at  tomledit.Place
 	key *publicKey // set by NewSet
 }
 
@@ -115,7 +117,7 @@ type X509Rule struct {
 	Subject     string // glob over the common name, or over the whole name if it holds "="; empty means any
 	LogRequired bool
 
-	at      *node
+	at      tomledit.Place
 	subject glob
 	roots   *x509.CertPool // set by NewSet
 	paths   *sync.Map      // pathKey → pathResult, set with roots
@@ -130,18 +132,19 @@ func ParsePolicy(file string, data []byte, scope Scope) (*Policy, error) {
 	if len(data) > maxPolicyBytes {
 		return nil, diag.New(diag.PolicyInvalid, "the file has %d bytes; at most %d are read", len(data), maxPolicyBytes).At(file, 0, 0)
 	}
-	tree, err := parseTree(file, data)
-	if err != nil {
+	var err error
+	if d.doc, err = parseTOML(file, data); err != nil {
 		return nil, err
 	}
+	tree := d.doc.Root()
 	if scope == ScopeProject {
 		d.policy.seal = nil // only [trust] counts
-		if trust := tree.child("trust"); trust != nil {
+		if trust := tree.Get("trust"); trust != nil {
 			d.trust(trust)
 			d.policy.seal = []skill.Digest{sealTree(trust)}
 		}
 	} else {
-		d.fields(tree, "a trust file", map[string]func(*node){"trust": d.trust})
+		d.fields(tree, "a trust file", map[string]func(*tomledit.Value){"trust": d.trust})
 	}
 	if d.faults.Sort(); len(d.faults) > 0 {
 		return nil, d.faults.Err()
@@ -149,19 +152,40 @@ func ParsePolicy(file string, data []byte, scope Scope) (*Policy, error) {
 	return d.policy, nil
 }
 
+var everything, _ = newSourceGlob("**") // cannot fail
+
+// RequireSigner returns a policy that demands one of the signers of whatever is
+// verified. File names are taken as they are; NewSet reads the files.
+func RequireSigner(signers ...SignerRule) *Policy {
+	p := &Policy{Scope: ScopeUser, Rules: []Rule{{Match: "**", Mode: ModeRequired, AnyOf: signers, match: everything}}}
+	for _, s := range signers {
+		p.seal = append(p.seal, skill.DigestOf([]byte(s.String())))
+	}
+	return p
+}
+
+// parseTOML reads a policy's text; a syntax fault is policy_invalid.
+func parseTOML(file string, data []byte) (*tomledit.Document, error) {
+	doc, err := tomledit.Parse(data)
+	if e, ok := errors.AsType[*tomledit.SyntaxError](err); ok {
+		return nil, diag.New(diag.PolicyInvalid, "%s", e.Message).At(file, e.Line, e.Column)
+	}
+	return doc, err
+}
+
 // sealTree hashes a tree's keys and values, so that an edit elsewhere in
 // skills.toml does not throw cached verdicts away.
-func sealTree(n *node) skill.Digest {
+func sealTree(n *tomledit.Value) skill.Digest {
 	var b []byte
-	var write func(n *node)
-	write = func(n *node) {
-		b = fmt.Appendf(b, "%d %q %d %d\n", n.kind, n.text, len(n.items), len(n.keys))
-		for _, item := range n.items {
+	var write func(n *tomledit.Value)
+	write = func(n *tomledit.Value) {
+		b = fmt.Appendf(b, "%d %q %d\n", n.Kind, n.Text, n.Len())
+		for _, item := range n.Items {
 			write(item)
 		}
-		for _, key := range n.keys {
-			b = fmt.Appendf(b, "%q\n", key)
-			write(n.at[key])
+		for _, f := range n.Fields {
+			b = fmt.Appendf(b, "%q\n", f.Name)
+			write(f.Value)
 		}
 	}
 	write(n)

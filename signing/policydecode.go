@@ -9,9 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pelletier/go-toml/v2/unstable"
-
 	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/tomledit"
 	"github.com/skillpm/skillpm/skill"
 )
 
@@ -20,26 +19,35 @@ const maxPolicyBytes = 1 << 20
 
 // decoder turns a tree into a Policy and collects every fault.
 type decoder struct {
+	doc    *tomledit.Document
 	policy *Policy
 	faults diag.List
 }
 
-func (d *decoder) fault(n *node, format string, args ...any) *diag.Error {
-	e := diag.New(diag.PolicyInvalid, format, args...).At(d.policy.File, n.line, n.col)
+// place is where a finding about n points: into an inline table, not at its brace.
+func (d *decoder) place(n *tomledit.Value) tomledit.Place {
+	if n.Kind == tomledit.KindTable && n.Inline() && len(n.Fields) > 0 {
+		return d.doc.Place(n.Fields[0].At)
+	}
+	return d.doc.Place(n.Start)
+}
+
+func (d *decoder) fault(n *tomledit.Value, format string, args ...any) *diag.Error {
+	at := d.place(n)
+	e := diag.New(diag.PolicyInvalid, format, args...).At(d.policy.File, at.Line, at.Column)
 	d.faults = append(d.faults, e)
 	return e
 }
 
 // fields calls read for every key of the table n and refuses the others.
-func (d *decoder) fields(n *node, what string, read map[string]func(*node)) {
-	if n.kind != unstable.InlineTable {
-		d.fault(n, "%s is a table, found %s", what, kindName(n))
+func (d *decoder) fields(n *tomledit.Value, what string, read map[string]func(*tomledit.Value)) {
+	if n.Kind != tomledit.KindTable {
+		d.fault(n, "%s is a table, found %s", what, n.Kind)
 		return
 	}
-	for _, key := range n.keys {
-		v := n.child(key)
-		if f, ok := read[key]; ok {
-			f(v)
+	for _, field := range n.Fields {
+		if f, ok := read[field.Name]; ok {
+			f(field.Value)
 			continue
 		}
 		known := make([]string, 0, len(read))
@@ -47,48 +55,37 @@ func (d *decoder) fields(n *node, what string, read map[string]func(*node)) {
 			known = append(known, k)
 		}
 		slices.Sort(known)
-		e := d.fault(v, "%s has no key `%s`", what, quote(key)).WithHint("known here: %s", strings.Join(known, ", "))
-		e.Line, e.Column = v.key.line, v.key.col
+		e := d.fault(n, "%s has no key `%s`", what, quote(field.Name)).WithHint("known here: %s", strings.Join(known, ", "))
+		at := d.doc.Place(field.At)
+		e.Line, e.Column = at.Line, at.Column
 	}
 }
 
-func kindName(n *node) string {
-	switch n.kind {
-	case unstable.InlineTable:
-		return "a table"
-	case unstable.Array:
-		return "an array"
-	case unstable.Integer:
-		return "an integer"
-	}
-	return "a " + strings.ToLower(n.kind.String())
-}
-
-func (d *decoder) str(n *node, what string) string {
+func (d *decoder) str(n *tomledit.Value, what string) string {
 	switch {
-	case n.kind != unstable.String:
-		d.fault(n, "%s is a string, found %s", what, kindName(n))
-	case strings.TrimSpace(n.text) == "":
+	case n.Kind != tomledit.KindString:
+		d.fault(n, "%s is a string, found %s", what, n.Kind)
+	case strings.TrimSpace(n.Text) == "":
 		d.fault(n, "%s is empty", what)
 	default:
-		return n.text
+		return n.Text
 	}
 	return ""
 }
 
 // each calls f for every element of an array.
-func (d *decoder) each(n *node, what string, f func(*node)) {
-	if n.kind != unstable.Array {
-		d.fault(n, "%s is an array, found %s", what, kindName(n))
+func (d *decoder) each(n *tomledit.Value, what string, f func(*tomledit.Value)) {
+	if n.Kind != tomledit.KindArray {
+		d.fault(n, "%s is an array, found %s", what, n.Kind)
 		return
 	}
-	for _, item := range n.items {
+	for _, item := range n.Items {
 		f(item)
 	}
 }
 
 // oneOf reads a string with fixed values.
-func (d *decoder) oneOf(n *node, what string, values ...string) string {
+func (d *decoder) oneOf(n *tomledit.Value, what string, values ...string) string {
 	s := d.str(n, what)
 	if s != "" && !slices.Contains(values, s) {
 		d.fault(n, "%s is one of %s, found `%s`", what, strings.Join(values, ", "), s)
@@ -98,8 +95,8 @@ func (d *decoder) oneOf(n *node, what string, values ...string) string {
 }
 
 // path reads a file name, relative to the policy's file.
-func (d *decoder) path(dst *string, what string) func(*node) {
-	return func(n *node) {
+func (d *decoder) path(dst *string, what string) func(*tomledit.Value) {
+	return func(n *tomledit.Value) {
 		s := d.str(n, what)
 		if s != "" && !filepath.IsAbs(s) && !path.IsAbs(s) {
 			s = filepath.Join(filepath.Dir(d.policy.File), filepath.FromSlash(s))
@@ -109,7 +106,7 @@ func (d *decoder) path(dst *string, what string) func(*node) {
 }
 
 // pattern reads a glob and reports what compile says of it.
-func (d *decoder) pattern(n *node, what string, compile func(string) (glob, error)) glob {
+func (d *decoder) pattern(n *tomledit.Value, what string, compile func(string) (glob, error)) glob {
 	s := d.str(n, what)
 	if s == "" {
 		return glob{}
@@ -122,30 +119,28 @@ func (d *decoder) pattern(n *node, what string, compile func(string) (glob, erro
 }
 
 // time reads a day or an instant; endOfDay makes a bare day mean its last second.
-func (d *decoder) time(dst *time.Time, what string, endOfDay bool) func(*node) {
-	return func(n *node) {
-		switch n.kind {
-		case unstable.String, unstable.LocalDate, unstable.DateTime:
-		default:
-			d.fault(n, "%s is a day such as 2027-01-01 or an instant, found %s", what, kindName(n))
+func (d *decoder) time(dst *time.Time, what string, endOfDay bool) func(*tomledit.Value) {
+	return func(n *tomledit.Value) {
+		if n.Kind != tomledit.KindString && n.Kind != tomledit.KindTime {
+			d.fault(n, "%s is a day such as 2027-01-01 or an instant, found %s", what, n.Kind)
 			return
 		}
-		if t, err := time.Parse(time.DateOnly, n.text); err == nil {
+		if t, err := time.Parse(time.DateOnly, n.Text); err == nil {
 			if *dst = t; endOfDay {
 				*dst = t.Add(24*time.Hour - time.Second)
 			}
 			return
 		}
-		t, err := time.Parse(time.RFC3339, n.text)
+		t, err := time.Parse(time.RFC3339, n.Text)
 		if err != nil {
-			d.fault(n, "%s is a day such as 2027-01-01 or an instant such as 2027-01-01T12:00:00Z, found `%s`", what, n.text)
+			d.fault(n, "%s is a day such as 2027-01-01 or an instant such as 2027-01-01T12:00:00Z, found `%s`", what, n.Text)
 		}
 		*dst = t
 	}
 }
 
-func (d *decoder) age(n *node) {
-	if n.kind == unstable.Integer && n.text == "0" {
+func (d *decoder) age(n *tomledit.Value) {
+	if n.Kind == tomledit.KindInteger && n.Text == "0" {
 		return
 	}
 	s := d.str(n, "min_age")
@@ -174,47 +169,47 @@ func ParseAge(s string) (time.Duration, error) {
 	return 0, fmt.Errorf("an age is a number and one of m, h, d, w, such as 3d; found `%s`", s)
 }
 
-func (d *decoder) trust(n *node) {
+func (d *decoder) trust(n *tomledit.Value) {
 	p := d.policy
-	d.fields(n, "[trust]", map[string]func(*node){
-		"sources": func(n *node) {
-			d.each(n, "sources", func(n *node) {
+	d.fields(n, "[trust]", map[string]func(*tomledit.Value){
+		"sources": func(n *tomledit.Value) {
+			d.each(n, "sources", func(n *tomledit.Value) {
 				if g := d.pattern(n, "sources", newSourceGlob); g.text != "" {
-					p.Sources = append(p.Sources, n.text)
+					p.Sources = append(p.Sources, n.Text)
 					p.sources = append(p.sources, g)
 				}
 			})
 		},
 		"min_age":      d.age,
-		"trust_level":  func(n *node) { p.TrustLevel = d.oneOf(n, "trust_level", "local", "remote") },
-		"trusted_root": func(n *node) { d.path(&p.TrustedRoot, "trusted_root")(n); p.rootAt = n },
+		"trust_level":  func(n *tomledit.Value) { p.TrustLevel = d.oneOf(n, "trust_level", "local", "remote") },
+		"trusted_root": func(n *tomledit.Value) { d.path(&p.TrustedRoot, "trusted_root")(n); p.rootAt = d.place(n) },
 		"deny":         d.deny,
-		"rules": func(n *node) {
-			d.each(n, "rules", func(n *node) { p.Rules = append(p.Rules, d.rule(n)) })
+		"rules": func(n *tomledit.Value) {
+			d.each(n, "rules", func(n *tomledit.Value) { p.Rules = append(p.Rules, d.rule(n)) })
 		},
 	})
 }
 
-func (d *decoder) deny(n *node) {
+func (d *decoder) deny(n *tomledit.Value) {
 	p := d.policy
-	d.fields(n, "deny", map[string]func(*node){
-		"identities": func(n *node) {
-			d.each(n, "deny.identities", func(n *node) {
+	d.fields(n, "deny", map[string]func(*tomledit.Value){
+		"identities": func(n *tomledit.Value) {
+			d.each(n, "deny.identities", func(n *tomledit.Value) {
 				if g := d.pattern(n, "deny.identities", newSignerGlob); g.text != "" {
 					p.Deny.Identities = append(p.Deny.Identities, g.text)
 					p.denied = append(p.denied, g)
 				}
 			})
 		},
-		"keys": func(n *node) {
-			d.each(n, "deny.keys", func(n *node) {
+		"keys": func(n *tomledit.Value) {
+			d.each(n, "deny.keys", func(n *tomledit.Value) {
 				if s := d.str(n, "deny.keys"); s != "" {
 					p.Deny.Keys = append(p.Deny.Keys, s)
 				}
 			})
 		},
-		"digests": func(n *node) {
-			d.each(n, "deny.digests", func(n *node) {
+		"digests": func(n *tomledit.Value) {
+			d.each(n, "deny.digests", func(n *tomledit.Value) {
 				s := d.str(n, "deny.digests")
 				if s == "" {
 					return
@@ -229,26 +224,26 @@ func (d *decoder) deny(n *node) {
 	})
 }
 
-func (d *decoder) rule(n *node) Rule {
-	r := Rule{Mode: ModeOptional, Line: n.line}
+func (d *decoder) rule(n *tomledit.Value) Rule {
+	r := Rule{Mode: ModeOptional, Line: d.place(n).Line}
 	signers := 0
-	d.fields(n, "a rule", map[string]func(*node){
-		"match": func(n *node) { r.match = d.pattern(n, "match", newSourceGlob); r.Match = n.text },
-		"mode": func(n *node) {
+	d.fields(n, "a rule", map[string]func(*tomledit.Value){
+		"match": func(n *tomledit.Value) { r.match = d.pattern(n, "match", newSourceGlob); r.Match = n.Text },
+		"mode": func(n *tomledit.Value) {
 			r.Mode = Mode(d.oneOf(n, "mode", string(ModeRequired), string(ModeOptional), string(ModeOff)))
 			if r.Mode == ModeOff && d.policy.Scope == ScopeProject {
 				d.fault(n, "mode `off` is for system and user files only; a project cannot switch verification off")
 			}
 		},
-		"any_of": func(n *node) {
-			d.each(n, "any_of", func(n *node) {
+		"any_of": func(n *tomledit.Value) {
+			d.each(n, "any_of", func(n *tomledit.Value) {
 				signers++
 				r.AnyOf = append(r.AnyOf, d.signer(n))
 			})
 		},
-		"expiry": func(n *node) { r.EnforceExpiry = d.oneOf(n, "expiry", "enforce", "warn") == "enforce" },
-		"tolerate": func(n *node) {
-			d.each(n, "tolerate", func(n *node) {
+		"expiry": func(n *tomledit.Value) { r.EnforceExpiry = d.oneOf(n, "expiry", "enforce", "warn") == "enforce" },
+		"tolerate": func(n *tomledit.Value) {
+			d.each(n, "tolerate", func(n *tomledit.Value) {
 				if g := d.pattern(n, "tolerate", newSignerGlob); g.text != "" {
 					r.Tolerate = append(r.Tolerate, g.text)
 					r.tolerate = append(r.tolerate, g)
@@ -256,7 +251,7 @@ func (d *decoder) rule(n *node) Rule {
 			})
 		},
 	})
-	if n.kind == unstable.InlineTable && n.child("match") == nil {
+	if n.Kind == tomledit.KindTable && n.Get("match") == nil {
 		d.fault(n, "a rule needs `match`, a pattern over sources such as github.com/acme/skills//**")
 	}
 	if r.Mode == ModeRequired && signers == 0 {

@@ -54,7 +54,6 @@ func TestAddAndRemoveRule(t *testing.T) {
 [trust]
 min_age = "3d" # three days
 
-# acme signs with a key
 # everybody else
 [[trust.rules]]
 match = "**"
@@ -68,9 +67,40 @@ x = 1
 	if out, n, err := RemoveRule("skills.toml", []byte(editable), ScopeProject, "nobody"); err != nil || n != 0 || string(out) != editable {
 		t.Error(n, err)
 	}
-	inline := "[trust]\nrules = [ { match = \"**\" } ]\n"
-	if _, _, err := RemoveRule("skills.toml", []byte(inline), ScopeProject, "**"); err == nil {
-		t.Error("an inline rule was removed")
+	inline := "[trust]\nrules = [ { match = \"**\" }, { match = \"a\" } ]\n"
+	out, _, err = RemoveRule("skills.toml", []byte(inline), ScopeProject, "**")
+	if want := "[trust]\nrules = [ { match = \"a\" } ]\n"; err != nil || string(out) != want {
+		t.Errorf("got %q, %v", out, err)
+	}
+	if _, err := AddRule("skills.toml", []byte(inline), ScopeProject, text, true); err == nil {
+		t.Error("a table was added to an array that is written in one value")
+	}
+}
+
+// Whatever an edit adds has the line ends of the file.
+func TestEditKeepsLineEnds(t *testing.T) {
+	crlf := strings.ReplaceAll(editable, "\n", "\r\n")
+	edits := map[string]func() ([]byte, error){
+		"add": func() ([]byte, error) {
+			return AddRule("t", []byte(crlf), ScopeProject, FormatRule("x/**", ModeOptional, ""), true)
+		},
+		"add last": func() ([]byte, error) {
+			return AddRule("t", []byte(crlf), ScopeProject, FormatRule("x/**", ModeOptional, ""), false)
+		},
+		"remove": func() ([]byte, error) {
+			out, _, err := RemoveRule("t", []byte(crlf), ScopeProject, "**")
+			return out, err
+		},
+		"deny": func() ([]byte, error) { return AddDeny("t", []byte(crlf), ScopeProject, DenyKey, "abcd") },
+	}
+	for name, edit := range edits {
+		out, err := edit()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(out), "\n"); n != strings.Count(string(out), "\r\n") || string(out) == crlf {
+			t.Errorf("%s: %q", name, out)
+		}
 	}
 }
 

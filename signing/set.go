@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/tomledit"
 	"github.com/skillpm/skillpm/skill"
 )
 
@@ -95,7 +96,7 @@ func (p *Policy) load(read func(string) ([]byte, error)) (*Policy, diag.List) {
 	l.seal = slices.Clone(p.seal)
 	l.Rules = slices.Clone(p.Rules)
 	var faults diag.List
-	file := func(name string, at *node, code diag.Code, what string, use func([]byte) error) {
+	file := func(name string, at tomledit.Place, code diag.Code, what string, use func([]byte) error) {
 		data, err := read(name)
 		if err == nil {
 			l.seal = append(l.seal, skill.DigestOf(data))
@@ -111,7 +112,7 @@ func (p *Policy) load(read func(string) ([]byte, error)) (*Policy, diag.List) {
 		if _, ok := errors.AsType[*fs.PathError](err); !ok {
 			why = name + ": " + why
 		}
-		faults = append(faults, diag.New(code, "%s cannot be used: %s", what, quote(why)).At(p.File, at.line, at.col))
+		faults = append(faults, diag.New(code, "%s cannot be used: %s", what, quote(why)).At(p.File, at.Line, at.Column))
 	}
 	if p.TrustedRoot != "" {
 		file(p.TrustedRoot, p.rootAt, diag.TrustRootInvalid, "the trusted root", func(data []byte) (err error) {
@@ -128,7 +129,7 @@ func (p *Policy) load(read func(string) ([]byte, error)) (*Policy, diag.List) {
 	return &l, faults
 }
 
-func (s *SignerRule) load(file func(string, *node, diag.Code, string, func([]byte) error)) {
+func (s *SignerRule) load(file func(string, tomledit.Place, diag.Code, string, func([]byte) error)) {
 	switch {
 	case s.Key != nil:
 		k := *s.Key

@@ -60,22 +60,18 @@ type Checker struct {
 // NewChecker demands the signer of a public key file, or one that a CA file
 // vouches for, or with neither only that the content is what was signed.
 func NewChecker(keyFile, caFile string) (*Checker, error) {
-	var signer string
+	var signer signing.SignerRule
 	switch {
 	case keyFile != "" && caFile != "":
 		return nil, diag.New(diag.Usage, "a signature is checked with a public key or with a CA, not both")
 	case keyFile != "":
-		signer = signing.FormatSigner(signing.KindKey, "file", keyFile)
+		signer.Key = &signing.KeyRule{File: keyFile}
 	case caFile != "":
-		signer = signing.FormatSigner(signing.KindX509, "roots", caFile)
+		signer.X509 = &signing.X509Rule{Roots: caFile}
 	default:
 		return &Checker{}, nil
 	}
-	policy, err := signing.ParsePolicy("", []byte(signing.FormatRule("**", signing.ModeRequired, signer)), signing.ScopeUser)
-	if err != nil {
-		return nil, err
-	}
-	set, err := signing.NewSet(signing.SetOptions{ReadFile: readKeyFile}, policy)
+	set, err := signing.NewSet(signing.SetOptions{ReadFile: readKeyFile}, signing.RequireSigner(signer))
 	return &Checker{set}, err
 }
 

@@ -21,6 +21,27 @@ func mustRequirement(t interface {
 	return r
 }
 
+// edited returns data after one change.
+func edited(data string, change func(*Edit) error) ([]byte, error) {
+	e, err := NewEdit([]byte(data))
+	if err != nil {
+		return nil, err
+	}
+	if err := change(e); err != nil {
+		return nil, err
+	}
+	return e.Bytes()
+}
+
+func set(data string, key skill.Key, r skill.Requirement) ([]byte, error) {
+	return edited(data, func(e *Edit) error { return e.Set(key, r) })
+}
+
+func remove(data string, key skill.Key) (out []byte, found bool, err error) {
+	out, err = edited(data, func(e *Edit) error { found = e.Remove(key); return nil })
+	return out, found, err
+}
+
 func TestSet(t *testing.T) {
 	tests := []struct{ name, before, key, requirement, after string }{
 		{"empty file", "", "pdf", "^1 acme/pdf", "[skills]\npdf = \"^1 github.com/acme/pdf//\"\n"},
@@ -36,7 +57,7 @@ func TestSet(t *testing.T) {
 		{"beside sub-tables only", "# our own\n[skills.a]\nsource = 'x/y'\n", "b", "^1", "[skills]\nb = \"^1\"\n\n# our own\n[skills.a]\nsource = 'x/y'\n"},
 		{"dotted keys", "skills.a = '*'\n[trust]\n", "b", "^1", "skills.a = '*'\nskills.b = \"^1\"\n[trust]\n"},
 		{"dotted deeper", "skills.a.source = 'x/y'\n", "b", "^1", "skills.a.source = 'x/y'\nskills.b = \"^1\"\n"},
-		{"dotted in the table", "[skills]\na.source = 'github.com/x/y//'\n", "a", "^1 x/y", "[skills]\na.source = \"github.com/x/y//\"\na.version = \"^1\"\n"},
+		{"dotted in the table", "[skills]\na.source = 'github.com/x/y//'\n", "a", "^1 x/y", "[skills]\na.source = 'github.com/x/y//'\na.version = \"^1\"\n"},
 		{"inline table", "skills = { a = '*' }\n", "b", "^1", "skills = { a = '*', b = \"^1\" }\n"},
 		{"empty inline table", "skills = {}\n", "b", "^1", "skills = { b = \"^1\" }\n"},
 		{"key with a dot", "[skills]\n", "a.b", "^1", "[skills]\n\"a.b\" = \"^1\"\n"},
@@ -49,7 +70,7 @@ func TestSet(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r := mustRequirement(t, tt.requirement)
-			got, err := Set([]byte(tt.before), skill.Key(tt.key), r)
+			got, err := set(tt.before, skill.Key(tt.key), r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,7 +86,7 @@ func TestSet(t *testing.T) {
 			if s := m.Get(tt.key); s == nil || s.Requirement.String() != r.String() {
 				t.Errorf("reads back as %+v", s)
 			}
-			again, err := Set(got, skill.Key(tt.key), r)
+			again, err := set(string(got), skill.Key(tt.key), r)
 			if err != nil || string(again) != string(got) {
 				t.Errorf("a second time changes it: %v\n%s", err, again)
 			}
@@ -75,9 +96,9 @@ func TestSet(t *testing.T) {
 
 func TestRemove(t *testing.T) {
 	tests := []struct{ name, before, key, after string }{
-		{"line", "[skills]\n# of a\na = '*' # why\nb = '*'\n", "a", "[skills]\n# of a\nb = '*'\n"},
+		{"line", "[skills]\n# of a\na = '*' # why\nb = '*'\n", "a", "[skills]\nb = '*'\n"},
 		{"last without line end", "[skills]\r\nb = '*'\r\na = '*'", "a", "[skills]\r\nb = '*'\r\n"},
-		{"sub-table", "[skills.a]\nsource = 'x/y'\n\n[skills.b]\nsource = 'x/z'\n", "a", "\n[skills.b]\nsource = 'x/z'\n"},
+		{"sub-table", "[skills.a]\nsource = 'x/y'\n\n[skills.b]\nsource = 'x/z'\n", "a", "[skills.b]\nsource = 'x/z'\n"},
 		{"dotted", "skills.a.source = 'x/y'\nskills.a.ref = 'main'\nskills.b = '*'\n", "a", "skills.b = '*'\n"},
 		{"inline first", "skills = { a = '*', b = '*' }\n", "a", "skills = { b = '*' }\n"},
 		{"inline last", "skills = { b = '*', a = '*' }\n", "a", "skills = { b = '*' }\n"},
@@ -87,7 +108,7 @@ func TestRemove(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, found, err := Remove([]byte(tt.before), skill.Key(tt.key))
+			got, found, err := remove(tt.before, skill.Key(tt.key))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +130,7 @@ func TestSetUse(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := SetUse([]byte(tt.before), "a", tt.use)
+			got, err := edited(tt.before, func(e *Edit) error { return e.SetUse("a", tt.use) })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,36 +139,75 @@ func TestSetUse(t *testing.T) {
 			}
 		})
 	}
-	if _, err := SetUse([]byte("[skills]\n"), "a", "optional"); err == nil {
+	if _, err := edited("[skills]\n", func(e *Edit) error { return e.SetUse("a", "optional") }); err == nil {
 		t.Error("set the use of a skill that is not there")
+	}
+}
+
+func TestSetHold(t *testing.T) {
+	tests := []struct {
+		name, before string
+		hold         bool
+		after        string
+	}{
+		{"string", "[skills]\na = \"^1 x/y\" # why\n", true, "[skills]\na = { source = \"github.com/x/y//\", version = \"^1\", hold = true } # why\n"},
+		{"table", "[skills]\na = { version = '1' }\n", true, "[skills]\na = { version = '1', hold = true }\n"},
+		{"sub-table", "[skills.a]\nversion = '1'\n", true, "[skills.a]\nversion = '1'\nhold = true\n"},
+		{"there already", "[skills]\na = { hold = true, version = '1' }\n", true, "[skills]\na = { hold = true, version = '1' }\n"},
+		{"false before", "[skills]\na = { hold = false, version = '1' }\n", true, "[skills]\na = { hold = true, version = '1' }\n"},
+		{"away", "[skills]\na = { version = '1', hold = true }\n", false, "[skills]\na = { version = '1' }\n"},
+		{"away from a string", "[skills]\na = '^1'\n", false, "[skills]\na = '^1'\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := edited(tt.before, func(e *Edit) error { return e.SetHold("a", tt.hold) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.after, string(got)); diff != "" {
+				t.Error(diff)
+			}
+			got, err = set(string(got), "a", mustRequirement(t, "^2 x/z"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := Parse(FileName, got, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m.Get("a").Hold != tt.hold {
+				t.Errorf("a new requirement changes hold\n%s", got)
+			}
+		})
+	}
+	if _, err := edited("[skills]\n", func(e *Edit) error { return e.SetHold("a", true) }); err == nil {
+		t.Error("held a skill that is not there")
 	}
 }
 
 func TestSettings(t *testing.T) {
 	tests := []struct {
 		name, before, after string
-		edit                func([]byte) ([]byte, error)
+		edit                func(*Edit) error
 	}{
 		{"agents", "[skills]\n", "[skills]\n\n[install]\nagents = [\"codex\", \"claude-code\"]\n",
-			func(b []byte) ([]byte, error) { return SetAgents(b, []string{"codex", "claude-code"}) }},
-		{"link", "[install]\nlink = 'copy' # why\n", "[install]\nlink = \"symlink\" # why\n",
-			func(b []byte) ([]byte, error) { return SetInstall(b, "link", "symlink") }},
-		{"registry", "[registries]\na = 'x'\n", "[registries]\na = 'x'\nb = \"y\"\n",
-			func(b []byte) ([]byte, error) { return SetRegistry(b, "b", "y") }},
+			func(e *Edit) error { return e.SetAgents([]string{"codex", "claude-code"}) }},
+		{"agents, comments kept", "[install]\nagents = [\n  'a', # the first\n  'b', # the second\n  # of c\n  'c',\n]\n", "[install]\nagents = [\n  'a', # the first\n  # of c\n  'c',\n  \"d\",\n]\n",
+			func(e *Edit) error { return e.SetAgents([]string{"a", "c", "d"}) }},
 		{"source, before the rules", "# who\n[[trust.rules]]\nmatch = 'x'\n", "[trust]\nsources = [\"a\"]\n\n# who\n[[trust.rules]]\nmatch = 'x'\n",
-			func(b []byte) ([]byte, error) { return AddTrustSource(b, "a") }},
+			func(e *Edit) error { return e.AddTrustSource("a") }},
 		{"source, one line", "[trust]\nsources = [\"a\"]\n", "[trust]\nsources = [\"a\", \"b\"]\n",
-			func(b []byte) ([]byte, error) { return AddTrustSource(b, "b") }},
+			func(e *Edit) error { return e.AddTrustSource("b") }},
 		{"source, a line each", "[trust]\nsources = [\n  \"a\", # why\n]\n", "[trust]\nsources = [\n  \"a\", # why\n  \"b\",\n]\n",
-			func(b []byte) ([]byte, error) { return AddTrustSource(b, "b") }},
+			func(e *Edit) error { return e.AddTrustSource("b") }},
 		{"source, there already", "[trust]\nsources = ['b']\n", "[trust]\nsources = ['b']\n",
-			func(b []byte) ([]byte, error) { return AddTrustSource(b, "b") }},
+			func(e *Edit) error { return e.AddTrustSource("b") }},
 		{"source, empty list", "[trust]\nsources = [ ]\n", "[trust]\nsources = [\"b\"]\n",
-			func(b []byte) ([]byte, error) { return AddTrustSource(b, "b") }},
+			func(e *Edit) error { return e.AddTrustSource("b") }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := tt.edit([]byte(tt.before))
+			got, err := edited(tt.before, tt.edit)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -160,7 +220,7 @@ func TestSettings(t *testing.T) {
 
 func TestTemplate(t *testing.T) {
 	for _, agents := range [][]string{nil, {"claude-code"}} {
-		m, err := Parse(FileName, Template(agents), nil)
+		m, err := Parse(FileName, Template(agents, []string{"tools/skills"}), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,22 +1,25 @@
 package manifest
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/skillpm/skillpm/internal/tomledit"
+)
 
 // foreignTool names the tool that a TOML file belongs to, or "". Other tools
 // also call their manifest skills.toml; they are known by tables that ours has
 // not (read from their sources and pages in 2026).
-func foreignTool(list []statement) string {
-	root := tree(list)
+func foreignTool(root *tomledit.Value) string {
 	has := func(names ...string) bool {
 		for _, name := range names {
-			if root.field(name) != nil {
+			if root.Field(name) != nil {
 				return true
 			}
 		}
 		return false
 	}
-	skills := root.field("skills")
-	listed := skills != nil && skills.val.kind == kindArray && len(skills.val.items) > 0 && skills.val.items[0].kind == kindTable
+	skills := root.Field("skills")
+	listed := skills != nil && skills.Value.Kind == tomledit.KindArray && len(skills.Value.Items) > 0 && skills.Value.Items[0].Kind == tomledit.KindTable
 	switch {
 	case has("adapters", "bundles") || listed && has("version", "sources"):
 		return "eddieran/skillpm"
@@ -28,9 +31,9 @@ func foreignTool(list []statement) string {
 		return "sx"
 	case has("dependencies", "package"):
 		return "sksup (skills-supply)"
-	case has("require", "repositories") || skills != nil && !listed && composerNames(skills.val):
+	case has("require", "repositories") || skills != nil && !listed && composerNames(skills.Value):
 		return "skillcask"
-	case listed && skills.val.items[0].field("id") != nil:
+	case listed && skills.Value.Items[0].Field("id") != nil:
 		return "FastSkill"
 	case listed: // ours is a table, so this is somebody's list
 		return "another tool"
@@ -40,11 +43,11 @@ func foreignTool(list []statement) string {
 
 // composerNames reports whether every key is vendor/package, as packages of
 // Composer repositories are called; such a key is none of ours.
-func composerNames(skills *value) bool {
-	for _, f := range skills.fields {
-		if !strings.Contains(f.name, "/") {
+func composerNames(skills *tomledit.Value) bool {
+	for _, f := range skills.Fields {
+		if !strings.Contains(f.Name, "/") {
 			return false
 		}
 	}
-	return len(skills.fields) > 0
+	return len(skills.Fields) > 0
 }

@@ -29,6 +29,8 @@ type Skill struct {
 	Requirement skill.Requirement
 	// Use is "required", "optional", or "" if the file does not say.
 	Use string
+	// Hold keeps the locked version until somebody asks for another.
+	Hold bool
 	// Line and Column are the key's place, from 1.
 	Line, Column int
 }

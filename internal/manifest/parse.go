@@ -1,10 +1,12 @@
 package manifest
 
 import (
+	"errors"
 	"path"
 	"strings"
 
 	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/tomledit"
 	"github.com/skillpm/skillpm/skill"
 )
 
@@ -54,28 +56,26 @@ func ParseConfig(file string, data []byte) (Config, error) {
 // read returns the file's tree. After a syntax fault the tree holds what stands
 // before it, so that its mistakes are reported too; it is nil if nothing further
 // can be said.
-func read(file string, data []byte, checkRange func(string) error) (*reader, *value) {
-	r := &reader{file: file, data: data, checkRange: checkRange}
+func read(file string, data []byte, checkRange func(string) error) (*reader, *tomledit.Value) {
+	r := &reader{file: file, checkRange: checkRange}
 	if len(data) > maxBytes {
 		r.list = diag.List{diag.New(diag.ManifestInvalid, "the file has %d bytes; the limit is %d", len(data), maxBytes).At(file, 0, 0)}
 		return r, nil
 	}
-	list, fault := scan(data)
-	if tool := foreignTool(list); tool != "" {
+	var err error
+	r.doc, err = tomledit.Parse(data)
+	if tool := foreignTool(r.doc.Root()); tool != "" {
 		r.fault(diag.ManifestForeign, 0, "this file belongs to %s", tool).
 			WithHint("skillpm does not touch another tool's files; work in another directory, or move it away")
 		return r, nil
 	}
-	if fault == nil {
-		fault = checkTOML(data)
+	if fault, ok := errors.AsType[*tomledit.SyntaxError](err); ok {
+		r.invalid(fault.Offset, "%s", diag.Escape(fault.Message))
 	}
-	if fault != nil {
-		r.invalid(fault.at, "%s", diag.Escape(fault.message))
-	}
-	return r, tree(list)
+	return r, r.doc.Root()
 }
 
-func (r *reader) config(root *value) Config {
+func (r *reader) config(root *tomledit.Value) Config {
 	var c Config
 	if t := r.table(root, "install"); t != nil {
 		c.Install = r.install(t)
@@ -129,7 +129,7 @@ func checkIgnored(code string) *diag.Error {
 	return nil
 }
 
-func (r *reader) install(t *value) Install {
+func (r *reader) install(t *tomledit.Value) Install {
 	r.known(t, "[install]", "agents", "targets", "link", "expose", "unmanaged", "validation",
 		"max_files", "max_bytes", "max_file_bytes")
 	return Install{
@@ -160,24 +160,25 @@ func checkTarget(s string) *diag.Error {
 	return nil
 }
 
-func (r *reader) named(root *value, table string) []Named {
+func (r *reader) named(root *tomledit.Value, table string) []Named {
 	t := r.table(root, table)
 	if t == nil {
 		return nil
 	}
 	var list []Named
-	for _, f := range t.fields {
+	for _, f := range t.Fields {
 		switch {
-		case f.val.kind != kindString:
+		case f.Value.Kind != tomledit.KindString:
 			r.wrong(f, "a string")
-		case f.val.text == "":
-			r.invalid(f.val.start, "`%s` is empty", diag.Escape(f.name))
-		case hasPassword(f.val.text):
-			r.invalid(f.val.start, "credentials in `%s`", diag.Escape(f.name)).
+		case f.Value.Text == "":
+			r.invalid(f.Value.Start, "`%s` is empty", diag.Escape(f.Name))
+		case hasPassword(f.Value.Text):
+			r.invalid(f.Value.Start, "credentials in `%s`", diag.Escape(f.Name)).
 				WithHint("use a credential helper or netrc; nothing secret belongs into this file")
 		default:
-			n := Named{Name: f.name, Address: f.val.text}
-			n.Line, n.Column = place(r.data, f.at)
+			n := Named{Name: f.Name, Address: f.Value.Text}
+			at := r.doc.Place(f.At)
+			n.Line, n.Column = at.Line, at.Column
 			list = append(list, n)
 		}
 	}
@@ -191,7 +192,7 @@ func hasPassword(address string) bool {
 	return ok && at && strings.Contains(user, ":")
 }
 
-func (r *reader) trust(root *value) Trust {
+func (r *reader) trust(root *tomledit.Value) Trust {
 	t := r.table(root, "trust")
 	if t == nil {
 		return Trust{}
@@ -209,23 +210,24 @@ func Missing(dir string) error {
 }
 
 // skills reads [skills] or [overrides].
-func (r *reader) skills(root *value, name string) []Skill {
+func (r *reader) skills(root *tomledit.Value, name string) []Skill {
 	t := r.table(root, name)
 	if t == nil {
 		return nil
 	}
 	folds := map[string]string{}
 	var list []Skill
-	for _, f := range t.fields {
-		key, err := skill.ParseKey(f.name)
+	for _, f := range t.Fields {
+		key, err := skill.ParseKey(f.Name)
 		if err != nil {
-			r.invalid(f.at, "%s", diag.Escape(err.Error()))
+			r.invalid(f.At, "%s", diag.Escape(err.Error()))
 		} else if old, twice := folds[key.Fold()]; twice {
-			r.invalid(f.at, "`%s` and `%s` would be one directory on a case-insensitive disk", old, f.name)
+			r.invalid(f.At, "`%s` and `%s` would be one directory on a case-insensitive disk", old, f.Name)
 		}
-		folds[key.Fold()] = f.name
+		folds[key.Fold()] = f.Name
 		s := Skill{Key: key}
-		s.Line, s.Column = place(r.data, f.at)
+		at := r.doc.Place(f.At)
+		s.Line, s.Column = at.Line, at.Column
 		if r.requirement(&s, f, name) && err == nil {
 			list = append(list, s)
 		}

@@ -24,7 +24,7 @@ const sample = `# our skills
 deploy = "^2.0 github.com/acme/skills//skills/deploy"   # range, then source
 pdf    = { source = "github.com/anthropics/skills//skills/pdf", ref = "main" }
 vault  = { source = "git@git.example:acme/skills//vault", version = "=1.0.0", digest = "sha256:0000000000000000000000000000000000000000000000000000000000000000" }
-house  = { path = "./skills/house", use = "optional" }
+house  = { path = "./skills/house", use = "optional", hold = true }
 
 [skills.notes]
 source = "acme/notes"
@@ -67,14 +67,14 @@ func TestParse(t *testing.T) {
 	}
 	var got []string
 	for _, s := range m.Skills {
-		got = append(got, fmt.Sprintf("%d:%d %s = %s use=%s", s.Line, s.Column, s.Key, s.Requirement, s.Use))
+		got = append(got, fmt.Sprintf("%d:%d %s = %s use=%s hold=%v", s.Line, s.Column, s.Key, s.Requirement, s.Use, s.Hold))
 	}
 	want := []string{
-		"3:1 deploy = ^2.0 github.com/acme/skills//skills/deploy use=",
-		"4:1 pdf = github.com/anthropics/skills//skills/pdf ref:main use=",
-		"5:1 vault = =1.0.0 git.example/acme/skills//vault sha256:" + strings.Repeat("0", 64) + " use=",
-		"6:1 house = * path:skills/house use=optional",
-		"8:9 notes = * github.com/acme/notes// use=required",
+		"3:1 deploy = ^2.0 github.com/acme/skills//skills/deploy use= hold=false",
+		"4:1 pdf = github.com/anthropics/skills//skills/pdf ref:main use= hold=false",
+		"5:1 vault = =1.0.0 git.example/acme/skills//vault sha256:" + strings.Repeat("0", 64) + " use= hold=false",
+		"6:1 house = * path:skills/house use=optional hold=true",
+		"8:9 notes = * github.com/acme/notes// use=required hold=false",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -124,6 +124,7 @@ func TestMistakes(t *testing.T) {
 		{"not UTF-8", "[git]\ncli = '\xff'\n", "2:8 manifest_invalid"},
 		{"skills is no table", "skills = 3\n", "1:10 manifest_invalid"},
 		{"use", "[skills]\na = { use = 'always' }\n[overrides]\nb = { use = 'required' }\n", "2:13 manifest_invalid\n4:7 manifest_invalid"},
+		{"hold", "[skills]\na = { hold = 'yes' }\n[overrides]\nb = { hold = true }\n", "2:14 manifest_invalid\n4:7 manifest_invalid"},
 		{"limits", "[install]\nmax_files = 0\nmax_bytes = 'x'\n", "2:13 manifest_invalid\n3:13 manifest_invalid"},
 		{"eddieran", "version = 1\n[[skills]]\nref = 'a'\nconstraint = '1'\n[[adapters]]\nname = 'x'\n", "1:1 manifest_foreign"},
 		{"FastSkill", "[metadata]\nversion = '1'\n[[skills]]\nid = 'x'\n", "1:1 manifest_foreign"},
@@ -197,6 +198,27 @@ func TestLayer(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, Layer(Defaults(), user, project)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// An unknown field of an entry is told what it may have been meant to be.
+func TestUnknownFieldHint(t *testing.T) {
+	for name, want := range map[string]string{
+		"sorce": "source", "git": "source", "URL": "source", "branch": "ref", "tag": "ref", "rev": "ref",
+		"versoin": "version", "range": "version", "holt": "hold", "pinned": "hold", "sha256": "digest", "zzz": "",
+	} {
+		_, err := Parse(FileName, []byte("[skills]\na = { "+name+" = 'x' }\n"), nil)
+		hint := ""
+		if want != "" {
+			hint = "did you mean `" + want + "`?"
+		}
+		if list := diag.All(err); len(list) != 1 || list[0].Hint != hint {
+			t.Errorf("%s: %v, want the hint %q", name, list, hint)
+		}
+	}
+	_, err := Parse(FileName, []byte("[overrides]\na = { pinned = true }\n"), nil)
+	if list := diag.All(err); len(list) != 1 || list[0].Hint != "" {
+		t.Errorf("an override is offered what it cannot have: %v", list)
 	}
 }
 

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,8 +12,9 @@ import (
 )
 
 // genManifest draws a manifest in every form a person may choose, and returns
-// its text and the lines that no edit of key may touch.
-func genManifest(t *rapid.T, key string) (text string, kept []string) {
+// its text, the lines that no edit of key may touch, and those that its removal
+// may not: comments directly above it are its own.
+func genManifest(t *rapid.T, key string) (text string, kept, others []string) {
 	eol := rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(t, "eol")
 	var lines []string
 	keep := func(line string) {
@@ -27,31 +29,43 @@ func genManifest(t *rapid.T, key string) (text string, kept []string) {
 	form := rapid.SampledFrom([]string{"none", "header", "dotted", "subtables"}).Draw(t, "form")
 	entry := rapid.SampledFrom([]string{"absent", "string", "inline"}).Draw(t, "entry")
 	values := map[string]string{"string": `"^1 acme/x" # mine`, "inline": `{ source = "acme/x", version = "^1" }`}
-	others := rapid.IntRange(0, 3).Draw(t, "others")
+	count := rapid.IntRange(0, 3).Draw(t, "others")
+	own := func() {
+		others = slices.Clone(kept)
+		for len(others) > 0 && strings.HasPrefix(strings.TrimSpace(others[len(others)-1]), "#") {
+			others = others[:len(others)-1]
+		}
+	}
 	switch form {
 	case "header":
 		keep("[skills]")
-		for i := range others {
+		for i := range count {
 			keep(fmt.Sprintf("other%d   = '*'  # %d", i, i))
 			noise("between")
 		}
 		if entry != "absent" {
+			own()
 			lines = append(lines, key+" = "+values[entry])
 		}
 	case "dotted":
-		for i := range others {
+		for i := range count {
 			keep(fmt.Sprintf("skills.other%d = '*'", i))
 		}
 		if entry != "absent" {
+			own()
 			lines = append(lines, "skills."+key+" = "+values[entry])
 		}
 	case "subtables":
-		for i := range others {
+		for i := range count {
 			keep(fmt.Sprintf("[skills.other%d]", i))
 			keep("source = 'acme/other' # which")
 			noise("between")
 		}
 	}
+	if len(lines) == len(kept) {
+		others = slices.Clone(kept)
+	}
+	from := len(kept)
 	keep("[install]")
 	keep("agents = [ 'codex' ,'claude-code']")
 	noise("bottom")
@@ -65,7 +79,7 @@ func genManifest(t *rapid.T, key string) (text string, kept []string) {
 	if rapid.Bool().Draw(t, "mark") {
 		text = "\ufeff" + text
 	}
-	return text, kept
+	return text, kept, append(others, kept[from:]...)
 }
 
 func genRequirement(t *rapid.T) skill.Requirement {
@@ -81,25 +95,25 @@ func genRequirement(t *rapid.T) skill.Requirement {
 func TestEditsKeepTheRest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const key = "target-x"
-		text, kept := genManifest(t, key)
+		text, kept, others := genManifest(t, key)
 		r := genRequirement(t)
-		set, err := Set([]byte(text), key, r)
+		changed, err := set(text, key, r)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
-		mustKeep(t, text, set, kept)
-		m, err := Parse(FileName, set, nil)
+		mustKeep(t, text, changed, kept)
+		m, err := Parse(FileName, changed, nil)
 		if err != nil {
-			t.Fatalf("%v\n%s", err, set)
+			t.Fatalf("%v\n%s", err, changed)
 		}
 		if s := m.Get(key); s == nil || s.Requirement.String() != r.String() {
-			t.Fatalf("want %s, got %+v\n%s", r, s, set)
+			t.Fatalf("want %s, got %+v\n%s", r, s, changed)
 		}
-		removed, found, err := Remove(set, key)
+		removed, found, err := remove(string(changed), key)
 		if err != nil || !found {
-			t.Fatalf("remove: %v, %v\n%s", found, err, set)
+			t.Fatalf("remove: %v, %v\n%s", found, err, changed)
 		}
-		mustKeep(t, text, removed, kept)
+		mustKeep(t, text, removed, others)
 		m, err = Parse(FileName, removed, nil)
 		if err != nil || m.Get(key) != nil {
 			t.Fatalf("after remove: %v\n%s", err, removed)
@@ -135,7 +149,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		out, err := Set(data, "fuzzed-key", skill.Requirement{Range: "^1"})
+		out, err := set(string(data), "fuzzed-key", skill.Requirement{Range: "^1"})
 		if err != nil {
 			return // a table that cannot take a key, such as one closed by dotted keys
 		}

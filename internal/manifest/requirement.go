@@ -2,37 +2,39 @@ package manifest
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/tomledit"
 	"github.com/skillpm/skillpm/skill"
 )
 
 // requirement reads one entry of [skills] or [overrides] into s and reports
 // whether it is without fault.
-func (r *reader) requirement(s *Skill, f *field, table string) bool {
+func (r *reader) requirement(s *Skill, f *tomledit.Field, table string) bool {
 	before := len(r.list)
-	switch f.val.kind {
-	case kindString:
-		s.Requirement = r.text(f.val, f.val.text)
-	case kindTable:
+	switch f.Value.Kind {
+	case tomledit.KindString:
+		s.Requirement = r.text(f.Value, f.Value.Text)
+	case tomledit.KindTable:
 		r.fields(s, f, table)
 	default:
 		r.wrong(f, "a string or a table")
 	}
 	if len(r.list) == before {
-		r.sensible(s.Requirement, f.val.start)
+		r.sensible(s.Requirement, f.Value.Start)
 	}
 	return len(r.list) == before
 }
 
 // text reads a requirement and maps the place of its fault into the file.
-func (r *reader) text(v *value, text string) skill.Requirement {
+func (r *reader) text(v *tomledit.Value, text string) skill.Requirement {
 	req, err := skill.ParseRequirement(text, r.checkRange)
 	if err == nil {
 		return req
 	}
-	at := v.start
+	at := v.Start
 	if e, ok := errors.AsType[*skill.RequirementError](err); ok {
 		at = r.inside(v, e.Offset)
 	}
@@ -49,8 +51,8 @@ func (r *reader) syntax(at int, err error) {
 
 // inside returns the file offset of the byte at offset of a string's value.
 // Escapes of a basic string take more bytes in the file than in the value.
-func (r *reader) inside(v *value, offset int) int {
-	raw := string(r.data[v.start:v.end])
+func (r *reader) inside(v *tomledit.Value, offset int) int {
+	raw := string(r.doc.Bytes()[v.Start:v.End])
 	quotes := 1
 	if strings.HasPrefix(raw, `"""`) || strings.HasPrefix(raw, "'''") {
 		quotes = 3
@@ -60,12 +62,12 @@ func (r *reader) inside(v *value, offset int) int {
 		at += len(raw[at:]) - len(strings.TrimPrefix(strings.TrimPrefix(raw[at:], "\r"), "\n"))
 	}
 	if raw[0] == '\'' {
-		return v.start + min(at+offset, len(raw))
+		return v.Start + min(at+offset, len(raw))
 	}
 	for i := 0; i < offset && at < len(raw); i++ {
 		at += escapeWidth(raw[at:])
 	}
-	return v.start + min(at, len(raw))
+	return v.Start + min(at, len(raw))
 }
 
 // escapeWidth returns how many bytes the next byte of a value takes in the file.
@@ -87,21 +89,21 @@ func escapeWidth(raw string) int {
 }
 
 // fields reads the table form.
-func (r *reader) fields(s *Skill, f *field, table string) {
-	t, where := f.val, "`"+diag.Escape(f.name)+"`"
-	names := []string{"source", "path", "version", "ref", "digest", "use"}
+func (r *reader) fields(s *Skill, f *tomledit.Field, table string) {
+	t, where := f.Value, "`"+diag.Escape(f.Name)+"`"
 	if table == "overrides" {
-		names = names[:5]
-	}
-	r.known(t, where, names...)
-	if table != "overrides" {
+		r.known(t, where, requirementNames...)
+	} else {
+		r.known(t, where, append(slices.Clone(requirementNames), "use", "hold")...)
 		s.Use = r.choice(t, "use", "required", "optional")
+		hold := r.boolean(t, "hold")
+		s.Hold = hold != nil && *hold
 	}
 	req := &s.Requirement
 	if text, v := r.str(t, "source"); v != nil {
 		src, err := skill.ParseSource(text)
 		if err != nil {
-			r.syntax(v.start+1, err)
+			r.syntax(v.Start+1, err)
 		}
 		req.Source = src
 	}
@@ -109,33 +111,33 @@ func (r *reader) fields(s *Skill, f *field, table string) {
 		src, err := skill.ParseSource("path:" + text)
 		switch {
 		case err != nil:
-			r.syntax(v.start+1, err)
-		case t.field("source") != nil:
-			r.fault(diag.RequirementSyntax, t.field("path").at, "`path` beside `source`; one of them is enough")
+			r.syntax(v.Start+1, err)
+		case t.Field("source") != nil:
+			r.fault(diag.RequirementSyntax, t.Field("path").At, "`path` beside `source`; one of them is enough")
 		}
 		req.Source = src
 	}
 	req.Range = r.version(t)
 	if text, v := r.str(t, "ref"); v != nil {
 		if err := skill.CheckRef(text); err != nil {
-			r.syntax(v.start+1, err)
+			r.syntax(v.Start+1, err)
 		}
-		if t.field("version") != nil {
-			r.fault(diag.RequirementSyntax, t.field("ref").at, "`ref` beside `version`; one of them is enough")
+		if t.Field("version") != nil {
+			r.fault(diag.RequirementSyntax, t.Field("ref").At, "`ref` beside `version`; one of them is enough")
 		}
 		req.Ref, req.Range = text, ""
 	}
 	if text, v := r.str(t, "digest"); v != nil {
 		d, err := skill.ParseDigest(text)
 		if err != nil {
-			r.syntax(v.start+1, err)
+			r.syntax(v.Start+1, err)
 		}
 		req.Digest = d
 	}
 }
 
 // version reads a range, "*" if there is none.
-func (r *reader) version(t *value) string {
+func (r *reader) version(t *tomledit.Value) string {
 	text, v := r.str(t, "version")
 	if v == nil {
 		return "*"
@@ -143,7 +145,7 @@ func (r *reader) version(t *value) string {
 	before := len(r.list)
 	req := r.text(v, text)
 	if len(r.list) == before && (!req.Source.IsZero() || req.Ref != "" || req.Digest != "" || req.Delegate != "") {
-		r.fault(diag.RequirementSyntax, v.start+1, "`version` is a range alone; source, ref and digest have fields of their own")
+		r.fault(diag.RequirementSyntax, v.Start+1, "`version` is a range alone; source, ref and digest have fields of their own")
 	}
 	return req.Range
 }

@@ -122,7 +122,7 @@ func (p *Project) addSolvable(ctx context.Context, adds []addition, opt AddOptio
 // addAll edits the manifest and resolves. It returns the project as edited.
 func (p *Project) addAll(ctx context.Context, adds []addition, opt AddOptions) (*Project, transaction, error) {
 	var prefer []skill.Key
-	var entries []manifest.Entry
+	asked := adds[:0:0]
 	for _, a := range adds {
 		if err := p.checkKey(a); err != nil {
 			return nil, transaction{}, err
@@ -131,7 +131,7 @@ func (p *Project) addAll(ctx context.Context, adds []addition, opt AddOptions) (
 			continue // there already: only update moves a version unasked
 		}
 		prefer = append(prefer, a.key)
-		entries = append(entries, manifest.Entry{Key: a.key, Requirement: a.req})
+		asked = append(asked, a)
 	}
 	data, err := p.retarget(opt.InstallOptions)
 	if err != nil {
@@ -140,11 +140,7 @@ func (p *Project) addAll(ctx context.Context, adds []addition, opt AddOptions) (
 	if data == nil {
 		data = p.manifestData
 	}
-	data, err = manifest.SetAll(data, entries)
-	for i := 0; err == nil && opt.Use != "" && i < len(adds); i++ {
-		data, err = manifest.SetUse(data, adds[i].key, opt.Use)
-	}
-	if err != nil {
+	if data, err = write(data, asked, adds, opt.Use); err != nil {
 		return nil, transaction{}, err
 	}
 	q, err := p.edited(data)
@@ -153,6 +149,25 @@ func (p *Project) addAll(ctx context.Context, adds []addition, opt AddOptions) (
 	}
 	t, err := q.relock(ctx, data, resolveOptions{lock: p.lock, prefer: prefer, consent: opt.ResolveSubskills})
 	return q, t, err
+}
+
+// write puts the requirements of asked into the manifest, and the use of all.
+func write(data []byte, asked, all []addition, use string) ([]byte, error) {
+	edit, err := manifest.NewEdit(data)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range asked {
+		if err := edit.Set(a.key, a.req); err != nil {
+			return nil, err
+		}
+	}
+	for i := 0; use != "" && i < len(all); i++ {
+		if err := edit.SetUse(all[i].key, use); err != nil {
+			return nil, err
+		}
+	}
+	return edit.Bytes()
 }
 
 // checkKey refuses a key that skills.toml has for another source.

@@ -82,13 +82,8 @@ func Init(opt Options, in InitOptions) (*InitResult, error) {
 			return nil, err
 		}
 	}
-	data := manifest.Template(ids)
+	data := manifest.Template(ids, in.Targets)
 	var err error
-	if len(in.Targets) > 0 {
-		if data, err = manifest.SetTargets(data, in.Targets); err != nil {
-			return nil, err
-		}
-	}
 	if p.manifest, err = manifest.Parse(p.display(file), data, resolver.CheckRange); err != nil {
 		return nil, err
 	}

@@ -139,15 +139,29 @@ func (p *Project) relock(ctx context.Context, edited []byte, opt resolveOptions)
 		}
 		t.behind = append(t.behind, Behind{string(b.Name), b.Chosen.String(), b.Newest.String(), because})
 	}
-	for _, s := range r.newSources {
+	if len(r.newSources) > 0 {
 		if t.manifest == nil {
 			t.manifest = p.manifestData
 		}
-		if t.manifest, err = manifest.AddTrustSource(t.manifest, s); err != nil {
+		if t.manifest, err = trustSources(t.manifest, r.newSources); err != nil {
 			return transaction{}, err
 		}
 	}
 	return t, nil
+}
+
+// trustSources adds repositories that somebody agreed to.
+func trustSources(data []byte, sources []string) ([]byte, error) {
+	edit, err := manifest.NewEdit(data)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range sources {
+		if err := edit.AddTrustSource(s); err != nil {
+			return nil, err
+		}
+	}
+	return edit.Bytes()
 }
 
 // desired is what a lock wants on disk.

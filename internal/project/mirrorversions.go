@@ -40,7 +40,11 @@ func (p *Project) carryVersions(ctx context.Context, locks []NamedLock, orders [
 	for _, o := range orders {
 		seen[o.digest] = true
 	}
-	for _, c := range p.carriedRepositories(locks) {
+	repositories, err := p.carriedRepositories(locks)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	for _, c := range repositories {
 		list, v, err := p.carryRepository(ctx, c)
 		if ctx.Err() != nil {
 			return nil, nil, nil, ctx.Err()
@@ -61,10 +65,14 @@ func (p *Project) carryVersions(ctx context.Context, locks []NamedLock, orders [
 }
 
 // carriedRepositories collects the git repositories of the locks, sorted.
-func (p *Project) carriedRepositories(locks []NamedLock) []*carried {
+func (p *Project) carriedRepositories(locks []NamedLock) ([]*carried, error) {
 	byID := map[string]*carried{}
 	var ids []string
 	for _, l := range locks {
+		demanded, err := rangesOf(l.Lock)
+		if err != nil {
+			return nil, err
+		}
 		for _, e := range l.Lock.Skills {
 			o, ok := wantOf(e)
 			if !ok || o.src.Kind() != skill.SourceGit {
@@ -77,7 +85,7 @@ func (p *Project) carriedRepositories(locks []NamedLock) []*carried {
 				byID[id], ids = c, append(ids, id)
 			}
 			c.locked = append(c.locked, o)
-			ranges := rangesOn(l, e.Key)
+			ranges := demanded[e.Key]
 			i := slices.IndexFunc(c.skills, func(s carriedSkill) bool { return s.src.Identity() == o.src.Identity() })
 			if i < 0 {
 				c.skills = append(c.skills, carriedSkill{key: o.key, src: o.src, ranges: ranges})
@@ -91,26 +99,7 @@ func (p *Project) carriedRepositories(locks []NamedLock) []*carried {
 	for i, id := range ids {
 		out[i] = byID[id]
 	}
-	return out
-}
-
-// rangesOn lists the ranges that root and skills of a lock put on key.
-func rangesOn(l NamedLock, key string) []string {
-	var out []string
-	add := func(requires map[string]string) {
-		text, ok := requires[key]
-		if !ok {
-			return
-		}
-		if r, err := skill.ParseRequirement(text, nil); err == nil && r.Range != "" {
-			out = append(out, r.Range)
-		}
-	}
-	add(l.Lock.Root.Requires)
-	for _, e := range l.Lock.Skills {
-		add(e.Requires)
-	}
-	return out
+	return out, nil
 }
 
 func (p *Project) carryRepository(ctx context.Context, c *carried) ([]mirrorOrder, *oci.Versions, error) {

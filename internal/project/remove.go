@@ -12,24 +12,24 @@ import (
 // Remove takes skills out of skills.toml, the lock and the disk, and with them
 // what nothing needs any more. It works from the lock alone: nothing is fetched.
 func (p *Project) Remove(ctx context.Context, names []string, opt InstallOptions) (*Change, error) {
-	data := p.manifestData
+	edit, err := manifest.NewEdit(p.manifestData)
+	if err != nil {
+		return nil, err
+	}
 	var faults diag.List
 	for _, name := range names {
-		out, found, err := manifest.Remove(data, skill.Key(name))
-		if err != nil {
-			return nil, err
-		}
-		if !found {
+		if !edit.Remove(skill.Key(name)) {
 			faults = append(faults, p.notRequired(name))
-			continue
 		}
-		data = out
 	}
 	if err := faults.Err(); err != nil {
 		return nil, err
 	}
-	p, err := p.edited(data)
+	data, err := edit.Bytes()
 	if err != nil {
+		return nil, err
+	}
+	if p, err = p.edited(data); err != nil {
 		return nil, err
 	}
 	l := p.prunedLock()

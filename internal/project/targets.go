@@ -61,19 +61,22 @@ func (p *Project) retarget(opt InstallOptions) ([]byte, error) {
 	if err := checkAgents(opt.Agents); err != nil {
 		return nil, err
 	}
-	data, in := p.manifestData, p.manifest.Install
-	var err error
+	edit, err := manifest.NewEdit(p.manifestData)
+	if err != nil {
+		return nil, err
+	}
+	in := p.manifest.Install
 	if ids := union(in.Agents, opt.Agents); len(ids) > len(in.Agents) {
-		if data, err = manifest.SetAgents(data, ids); err != nil {
+		if err := edit.SetAgents(ids); err != nil {
 			return nil, err
 		}
 	}
 	if dirs := union(in.Targets, opt.Targets); len(dirs) > len(in.Targets) {
-		if data, err = manifest.SetTargets(data, dirs); err != nil {
+		if err := edit.SetTargets(dirs); err != nil {
 			return nil, err
 		}
 	}
-	return data, nil
+	return edit.Bytes()
 }
 
 // union appends to a what of b it does not hold.

@@ -87,7 +87,10 @@ type UpdateResult struct {
 // latestRanges rewrites the ranges of the named skills, or of all, to the newest
 // version there is.
 func (p *Project) latestRanges(ctx context.Context, names []string) ([]byte, error) {
-	data := p.manifestData
+	edit, err := manifest.NewEdit(p.manifestData)
+	if err != nil {
+		return nil, err
+	}
 	for _, s := range p.manifest.Skills {
 		src := s.Requirement.Source
 		if len(names) > 0 && !slices.Contains(names, string(s.Key)) || s.Requirement.Ref != "" || src.Kind() != skill.SourceGit {
@@ -117,11 +120,11 @@ func (p *Project) latestRanges(ctx context.Context, names []string) ([]byte, err
 		}
 		req := s.Requirement
 		req.Range, req.Digest = "^"+c.Version.String(), ""
-		if data, err = manifest.Set(data, s.Key, req); err != nil {
+		if err := edit.Set(s.Key, req); err != nil {
 			return nil, err
 		}
 	}
-	return data, nil
+	return edit.Bytes()
 }
 
 // checkTags refuses a version whose tag names another commit than it was locked
@@ -233,13 +236,17 @@ func (p *Project) Outdated(ctx context.Context) (*OutdatedResult, error) {
 	if p.lock == nil {
 		return nil, p.noLock()
 	}
+	ranges, err := rangesOf(p.lock)
+	if err != nil {
+		return nil, err
+	}
 	r := &OutdatedResult{Skills: []Outdated{}}
 	p.listAll(ctx, p.lock.Skills)
 	for _, e := range p.lock.Skills {
 		if e.Source.Type != lockfile.TypeGit {
 			continue
 		}
-		row, ok, err := p.outdatedEntry(ctx, e)
+		row, ok, err := p.outdatedEntry(ctx, e, ranges[e.Key])
 		if err != nil {
 			return nil, err
 		}
@@ -250,13 +257,13 @@ func (p *Project) Outdated(ctx context.Context) (*OutdatedResult, error) {
 	return r, nil
 }
 
-func (p *Project) outdatedEntry(ctx context.Context, e *lockfile.Entry) (Outdated, bool, error) {
+func (p *Project) outdatedEntry(ctx context.Context, e *lockfile.Entry, ranges []string) (Outdated, bool, error) {
 	src := mustSource(e)
 	refs, err := p.listing(ctx, src)
 	if err != nil {
 		return Outdated{}, false, err
 	}
-	row := Outdated{Key: e.Key, Locked: e.Version, Range: p.rangeOf(e.Key)}
+	row := Outdated{Key: e.Key, Locked: e.Version, Range: joinRanges(ranges)}
 	if e.Source.Tag == "" {
 		return p.outdatedRef(ctx, e, src, row)
 	}
@@ -279,7 +286,7 @@ func (p *Project) outdatedEntry(ctx context.Context, e *lockfile.Entry) (Outdate
 		if row.Latest == "" && c.Version.Prerelease() == "" {
 			row.Latest = c.Version.String()
 		}
-		if wanted == nil && p.inRange(e.Key, c.Version) {
+		if wanted == nil && inAll(ranges, c.Version) {
 			wanted = &list.Candidates[i]
 		}
 	}
@@ -302,48 +309,4 @@ func (p *Project) outdatedRef(ctx context.Context, e *lockfile.Entry, src skill.
 	}
 	row.Latest, row.Wanted, row.Commit, row.Content = c.Version.String(), c.Version.String(), c.Commit, true
 	return row, c.Commit != e.Source.Commit, nil
-}
-
-// rangeOf joins the ranges that the lock's graph puts on a skill.
-func (p *Project) rangeOf(key string) string {
-	var out []string
-	for _, r := range p.rangesOn(key) {
-		if !slices.Contains(out, r) {
-			out = append(out, r)
-		}
-	}
-	return strings.Join(out, ", ")
-}
-
-func (p *Project) rangesOn(key string) []string {
-	var out []string
-	for _, e := range p.lock.Edges() {
-		if e.To != key {
-			continue
-		}
-		r, err := skill.ParseRequirement(e.Requirement, nil)
-		if err != nil {
-			continue
-		}
-		if r.Ref != "" {
-			out = append(out, "ref:"+r.Ref)
-			continue
-		}
-		out = append(out, r.Range)
-	}
-	if o, ok := p.lock.Root.Overrides[key]; ok {
-		if r, err := skill.ParseRequirement(o, nil); err == nil {
-			return []string{r.Range}
-		}
-	}
-	return out
-}
-
-func (p *Project) inRange(key string, v skill.Version) bool {
-	for _, r := range p.rangesOn(key) {
-		if !resolver.Match(r, v) {
-			return false
-		}
-	}
-	return true
 }

@@ -1,0 +1,59 @@
+package project
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/lockfile"
+	"github.com/skillpm/skillpm/resolver"
+	"github.com/skillpm/skillpm/skill"
+)
+
+// rangesOf returns for every key what a lock's graph demands of its version:
+// ranges, and "ref:NAME" where a ref is asked for. An override stands in place of
+// all other requirements on its key. The error is lock_corrupt.
+func rangesOf(l *lockfile.Lock) (map[string][]string, error) {
+	out := map[string][]string{}
+	add := func(key, text string) error {
+		r, err := skill.ParseRequirement(text, nil)
+		if err != nil {
+			return diag.New(diag.LockCorrupt, "the requirement on `%s`: %s", key, diag.Escape(err.Error()))
+		}
+		if r.Ref != "" {
+			r.Range = "ref:" + r.Ref
+		}
+		out[key] = append(out[key], r.Range)
+		return nil
+	}
+	for key, text := range l.Root.Overrides {
+		if err := add(key, text); err != nil {
+			return nil, err
+		}
+	}
+	for _, e := range l.Edges() {
+		if _, overridden := l.Root.Overrides[e.To]; overridden {
+			continue
+		}
+		if err := add(e.To, e.Requirement); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// joinRanges writes ranges for people, each once.
+func joinRanges(ranges []string) string {
+	var out []string
+	for _, r := range ranges {
+		if !slices.Contains(out, r) {
+			out = append(out, r)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// inAll reports whether a version is in all ranges.
+func inAll(ranges []string, v skill.Version) bool {
+	return !slices.ContainsFunc(ranges, func(r string) bool { return !resolver.Match(r, v) })
+}
