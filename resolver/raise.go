@@ -29,7 +29,9 @@ func Raise(text string, v skill.Version) (string, bool) {
 		return text, false
 	}
 	raised := m[1] + m[2]
-	if v.Prerelease() != "" || m[6] != "" { // a channel is named in full
+	// A channel is named in full. After a caret the number of places means
+	// nothing, and the full version is the promise that is kept elsewhere.
+	if v.Prerelease() != "" || m[6] != "" || m[1] == "^" {
 		full, _, _ := strings.Cut(v.String(), "+")
 		raised += full
 	} else {

@@ -29,6 +29,8 @@ type Skill struct {
 	Requirement skill.Requirement
 	// Use is "required", "optional", or "" if the file does not say.
 	Use string
+	// Hold keeps the skill at its locked version: update leaves it alone.
+	Hold bool
 	// Line and Column are the key's place, from 1.
 	Line, Column int
 }

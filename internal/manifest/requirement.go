@@ -89,13 +89,16 @@ func escapeWidth(raw string) int {
 // fields reads the table form.
 func (r *reader) fields(s *Skill, f *field, table string) {
 	t, where := f.val, "`"+diag.Escape(f.name)+"`"
-	names := []string{"source", "path", "version", "ref", "digest", "use"}
+	names := []string{"source", "path", "version", "ref", "digest", "use", "hold"}
 	if table == "overrides" {
 		names = names[:5]
 	}
 	r.known(t, where, names...)
 	if table != "overrides" {
 		s.Use = r.choice(t, "use", "required", "optional")
+		if hold := r.boolean(t, "hold"); hold != nil {
+			s.Hold = *hold
+		}
 	}
 	req := &s.Requirement
 	if text, v := r.str(t, "source"); v != nil {
