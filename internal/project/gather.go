@@ -32,6 +32,7 @@ func (p *Project) gather(code diag.Code, key string, e *diag.Error) {
 var gatheredTexts = map[diag.Code]string{
 	diag.Unsigned:            "not signed",
 	diag.SignerUnverified:    "signed, but no trust rule names the signer",
+	diag.VersionRetracted:    "retracted since they were locked",
 	diag.TagGone:             "the locked tag no longer exists",
 	diag.TagMoved:            "the locked tag now names another commit",
 	diag.TagsMixed:           "repository-wide tags are newer than those of the skill, and do not count",
@@ -62,6 +63,8 @@ func (p *Project) reportGathered() {
 		switch code {
 		case diag.Unsigned, diag.SignerUnverified, diag.TagsMixed:
 			e.Severity = diag.SeverityNote
+		case diag.VersionRetracted:
+			e.WithHint("`skillpm outdated` shows why, and what stands")
 		case diag.TagGone, diag.TagMoved:
 			e.WithHint("the locked commits stay installable from the cache and from mirrors")
 		default:

@@ -17,12 +17,13 @@ import (
 
 // The buckets of the index. Each value can be found out again.
 const (
-	bucketHosts    = "hosts"    // what servers can do
-	bucketRefs     = "refs"     // repository → listing with its time
-	bucketSkills   = "skills"   // repository, commit, path → skillFact
-	bucketSeen     = "seen"     // repository, tag, commit → first seen
-	bucketVerdicts = "verdicts" // signing.CacheKey → verdict
-	bucketJudged   = "judged"   // policies and lock → nothing refused until
+	bucketHosts     = "hosts"     // what servers can do
+	bucketRefs      = "refs"      // repository → listing with its time
+	bucketSkills    = "skills"    // repository, commit, path → skillFact
+	bucketSeen      = "seen"      // repository, tag, commit → first seen
+	bucketVerdicts  = "verdicts"  // signing.CacheKey → verdict
+	bucketRetracted = "retracted" // repository, path, version → retraction
+	bucketJudged    = "judged"    // policies and lock → nothing refused until
 )
 
 // repositories are the git repositories of one run, each opened once. It is safe

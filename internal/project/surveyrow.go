@@ -20,9 +20,13 @@ func (a *asking) versions(row *Outdated) {
 	list := a.tags.Versions(fetch.PlaceOf(a.src))
 	a.mixed(list)
 	withdrawn := a.withdrawn(list.Candidates)
-	if reason, ok := withdrawn(locked); ok {
+	reason, out := withdrawn(locked)
+	if out {
 		row.Retracted = reason
 		a.say(RowRetracted)
+	}
+	if len(a.need) == 0 && a.failed == nil && a.asOf == nil {
+		a.p.learnRetraction(a.src, a.entry.Version, reason, out)
 	}
 	newer := above(list.Candidates, locked)
 	// A pre-release stays in its channel until a release overtakes it.
