@@ -123,7 +123,7 @@ func (p *Project) Outdated(ctx context.Context) (*OutdatedResult, error) {
 	if p.lock == nil {
 		return nil, p.noLock()
 	}
-	rows, notes, err := p.rows(ctx, p.lock.Skills)
+	rows, notes, err := p.rows(ctx, p.lock.Skills, false)
 	for _, n := range notes {
 		p.gather(n.finding.Code, n.key, n.finding)
 	}
@@ -132,15 +132,16 @@ func (p *Project) Outdated(ctx context.Context) (*OutdatedResult, error) {
 }
 
 // rows surveys the repositories of entries. The error holds what did not answer,
-// one finding a repository; the rows are complete nevertheless.
-func (p *Project) rows(ctx context.Context, entries []*lockfile.Entry) ([]Outdated, []surveyNote, error) {
+// one finding a repository; the rows are complete nevertheless. solve says that a
+// solve follows: what it reads of a moving skill then comes in the same opening.
+func (p *Project) rows(ctx context.Context, entries []*lockfile.Entry, solve bool) ([]Outdated, []surveyNote, error) {
 	var faults diag.List
 	if err := p.loadRegistries(ctx); err != nil {
 		faults = append(faults, diag.All(err)...)
 	}
 	demands := p.demands()
 	surveys := p.surveys(entries, demands)
-	errs := par.Each(ctx, p.opt.Jobs, len(surveys), func(ctx context.Context, i int) error { return surveys[i].run(ctx) })
+	errs := par.Each(ctx, p.opt.Jobs, len(surveys), func(ctx context.Context, i int) error { return surveys[i].run(ctx, solve) })
 	if err := ctx.Err(); err != nil {
 		return []Outdated{}, nil, context.Cause(ctx)
 	}

@@ -55,7 +55,7 @@ type seenFile struct {
 
 // run lists the repository, reads what the rows need, all of it in one opening
 // where that is possible, and leaves rows. The error is why it did not answer.
-func (s *survey) run(ctx context.Context) error {
+func (s *survey) run(ctx context.Context, solve bool) error {
 	s.list(ctx)
 	if s.refs != nil {
 		s.tags = fetch.NewTags(s.refs)
@@ -70,6 +70,11 @@ func (s *survey) run(ctx context.Context) error {
 			a := &asking{survey: s, surveyed: it, ahead: ahead}
 			row := a.row()
 			if len(a.need) > 0 {
+				if solve && it.entry.Source.Tag != "" {
+					for _, c := range s.p.readAhead(s.tags.Versions(fetch.PlaceOf(it.src)).Candidates) {
+						a.file(c.Want())
+					}
+				}
 				rest, need = append(rest, it), append(need, a.need...)
 				continue
 			}

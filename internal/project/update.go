@@ -98,7 +98,7 @@ func (p *Project) survey(ctx context.Context, r *UpdateResult, names []string, o
 	if p.lock == nil {
 		return nil, nil
 	}
-	rows, notes, silent := p.rows(ctx, p.asked(names, opt))
+	rows, notes, silent := p.rows(ctx, p.asked(names, opt), true)
 	r.Rows = rows
 	for _, n := range notes {
 		if n.finding.Code == diag.TagGone { // a moved tag is refused, or accepted
