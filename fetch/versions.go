@@ -53,28 +53,59 @@ type VersionList struct {
 }
 
 // Versions reads versions from tags (rules T1 to T5 and T7). It is pure: that a
-// tag's tree has such a skill at all (T6) is for SkillFiles to say.
-func Versions(refs *Refs, at Place) VersionList {
-	var own, whole []tagged
+// tag's tree has such a skill at all (T6) is for SkillFiles to say. Whoever asks
+// for several places of one repository makes Tags of it once.
+func Versions(refs *Refs, at Place) VersionList { return NewTags(refs).Versions(at) }
+
+// Tags are a repository's version tags, read once for all of its skills. They
+// do not change and are safe for concurrent use.
+type Tags struct {
+	bare  []Candidate         // v1.2.3 and 1.2.3
+	named map[string][]tagged // by what stands before the version: pdf/, pdf@, …
+}
+
+// NewTags reads the version tags of a listing, in time proportional to it.
+func NewTags(refs *Refs) *Tags {
+	t := &Tags{named: map[string][]tagged{}}
+	var whole []tagged
 	for _, r := range refs.List {
 		name, ok := strings.CutPrefix(r.Name, tagPrefix)
 		if !ok {
 			continue
 		}
-		form, v, ok := readTag(name, at)
-		switch {
-		case !ok:
-		case form < formBare:
-			own = append(own, tagged{form, name, v, r})
-		default:
-			whole = append(whole, tagged{form, name, v, r})
+		if v, ok := tagVersion(name); ok {
+			whole = append(whole, tagged{bareForm(name), name, v, r})
+			continue
+		}
+		for i := 0; i < len(name); i++ {
+			if name[i] != '/' && name[i] != '@' && name[i] != '-' {
+				continue
+			}
+			if v, ok := tagVersion(name[i+1:]); ok {
+				prefix := name[:i+1]
+				t.named[prefix] = append(t.named[prefix], tagged{0, name, v, r})
+			}
+		}
+	}
+	t.bare = candidates(whole)
+	return t
+}
+
+// Versions returns what the tags say of the skill at at. The lists are shared
+// between calls and not to be modified.
+func (t *Tags) Versions(at Place) VersionList {
+	var own []tagged
+	for _, p := range prefixes(at) {
+		for _, tag := range t.named[p.text] {
+			tag.form = p.form
+			own = append(own, tag)
 		}
 	}
 	switch {
 	case len(own) > 0:
-		return VersionList{Class: ClassSkill, Candidates: candidates(own), Repository: candidates(whole)}
-	case len(whole) > 0:
-		return VersionList{Class: ClassRepository, Candidates: candidates(whole)}
+		return VersionList{Class: ClassSkill, Candidates: candidates(own), Repository: t.bare}
+	case len(t.bare) > 0:
+		return VersionList{Class: ClassRepository, Candidates: t.bare}
 	}
 	return VersionList{}
 }
@@ -110,22 +141,9 @@ func TagVersion(tag string, at Place) (skill.Version, bool) {
 // readTag returns how tag names a version of the skill at at, if it does.
 func readTag(tag string, at Place) (tagForm, skill.Version, bool) {
 	if v, ok := tagVersion(tag); ok {
-		if tag[0] == 'v' {
-			return formBare, v, true
-		}
-		return formBareNoV, v, true
+		return bareForm(tag), v, true
 	}
-	prefixes := []struct {
-		text string
-		form tagForm
-	}{
-		{at.Path + "/", formPath}, {at.Name + "/", formSlash}, {at.Name + "@", formAt},
-		{at.Name + "-", formDash}, {at.Name + "--", formDoubleDash},
-	}
-	for _, p := range prefixes {
-		if len(p.text) == 1 && p.form == formPath || at.Name == "" {
-			continue // a root skill's path is no prefix
-		}
+	for _, p := range prefixes(at) {
 		if rest, ok := strings.CutPrefix(tag, p.text); ok {
 			if v, ok := tagVersion(rest); ok {
 				return p.form, v, true
@@ -133,6 +151,36 @@ func readTag(tag string, at Place) (tagForm, skill.Version, bool) {
 		}
 	}
 	return 0, skill.Version{}, false
+}
+
+func bareForm(tag string) tagForm {
+	if tag[0] == 'v' {
+		return formBare
+	}
+	return formBareNoV
+}
+
+// tagPrefixOf is what a tag of the skill's own begins with.
+type tagPrefixOf struct {
+	text string
+	form tagForm
+}
+
+// prefixes lists what tags of the skill at at begin with, each once.
+func prefixes(at Place) []tagPrefixOf {
+	if at.Name == "" {
+		return nil
+	}
+	list := []tagPrefixOf{
+		{at.Name + "/", formSlash}, {at.Name + "@", formAt}, {at.Name + "-", formDash}, {at.Name + "--", formDoubleDash},
+	}
+	switch at.Path {
+	case "": // a root skill's path is no prefix
+		return list
+	case at.Name:
+		return append([]tagPrefixOf{{at.Path + "/", formPath}}, list[1:]...)
+	}
+	return append([]tagPrefixOf{{at.Path + "/", formPath}}, list...)
 }
 
 // tagVersion reads a strict version after one optional v (rule T7).

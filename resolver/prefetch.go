@@ -60,9 +60,11 @@ func (s *session) prefetch() {
 	}
 }
 
-// prefetchList returns the list that the search uses for name.
+// prefetchList returns the list that the search uses for name. Before the first
+// search that is the locked candidate alone of what a lock holds: what nobody
+// asks about is not to be contacted.
 func (s *session) prefetchList(name skill.Key) *list {
-	if s.last != nil && s.last.cfg.fixed[name] {
+	if s.last == nil && s.held[name] || s.last != nil && s.last.cfg.fixed[name] {
 		return s.fixedList(name)
 	}
 	return s.listOf(name)

@@ -65,9 +65,13 @@ func newSession(stopped func() error, in Input, u Universe) *session {
 		s.lock[i] = &in.Lock[i]
 	}
 	slices.SortStableFunc(s.lock, func(a, b *Locked) int { return compareNames(a.Name, b.Name) })
+	released := make(map[skill.Key]bool, len(in.Unlock)+len(in.Prefer))
+	for _, name := range slices.Concat(in.Unlock, in.Prefer) {
+		released[name] = true
+	}
 	for _, l := range s.lock {
 		s.before[l.Name] = l
-		if !in.UnlockAll && !slices.Contains(in.Unlock, l.Name) && !slices.Contains(in.Prefer, l.Name) {
+		if !in.UnlockAll && !released[l.Name] {
 			s.locked[l.Name] = l
 		}
 	}

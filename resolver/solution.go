@@ -87,7 +87,7 @@ func (s *session) warnAbout(r *answer, d decided, add func(code diag.Code, name 
 			add(diag.TagGone, c.Name, "", "the tag of %s no longer exists; the lock still holds its commit", titled(c))
 		}
 		if l := s.locked[c.Name]; l != nil && l.RegistryChanged {
-			add(diag.RegistryChanged, c.Name, fmt.Sprintf("`skillpm update %s` follows the registry", c.Name),
+			add(diag.RegistryChanged, c.Name, fmt.Sprintf("`skillpm update %s --accept-moved-source` follows the registry", c.Name),
 				"the registry now names another source for `%s`; the locked one is kept", c.Name)
 		}
 		return

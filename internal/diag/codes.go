@@ -123,6 +123,8 @@ const (
 	SkillNotFound                  Code = "skill_not_found"
 	CommitGone                     Code = "commit_gone"
 	TagMoved                       Code = "tag_moved"
+	SourceRepointed                Code = "source_repointed"
+	SkillHeld                      Code = "skill_held"
 	HostKeyUnknown                 Code = "host_key_unknown"
 	HostRefused                    Code = "host_refused"
 	PackInvalid                    Code = "pack_invalid"
@@ -324,6 +326,8 @@ var table = []Info{
 	{RefNotFound, 2, "refusal", "fetch", "no such branch, tag or commit"},
 	{SkillNotFound, 2, "refusal", "fetch", "no SKILL.md at that path"},
 	{CommitGone, 1, "failure", "fetch", "the locked commit cannot be had"},
+	{SourceRepointed, 2, "refusal", "update", "a registry names another source than the lock"},
+	{SkillHeld, 2, "refusal", "update", "skills.toml holds the skill at its locked version"},
 	{TagMoved, 2, "refusal", "fetch, update", "the tag names another commit than the lock"},
 	{HostKeyUnknown, 2, "refusal", "fetch", "ssh host not in known_hosts"},
 	{HostRefused, 2, "refusal", "fetch", "private or plaintext host not named by the user"},

@@ -27,6 +27,9 @@ type skillFact struct {
 	// Siblings are the paths of all skills of the commit, kept where a
 	// requirement had to be looked up.
 	Siblings []string `json:"siblings,omitempty"`
+	// Absent says that the commit has no skill at the path: as lasting a fact as
+	// its content, and as dear to find out.
+	Absent bool `json:"absent,omitempty"`
 	// claimed says that a mirror's listing is the only witness. Such a fact serves
 	// one run and is never kept: a later run with a network must not believe it.
 	claimed bool

@@ -102,14 +102,18 @@ func (p *Project) readSkillFiles(ctx context.Context, repo skill.Source, list []
 }
 
 func (p *Project) factOf(s fetch.Snapshot, w wantedFile, f fetch.SkillFile) (skillFact, error) {
-	if f.Err != nil {
+	repository := w.src.Repository()
+	if f.Err != nil && diag.CodeOf(f.Err) != diag.SkillNotFound {
 		return skillFact{}, f.Err
 	}
 	commit, err := s.Commit(w.want.Commit)
 	if err != nil {
 		return skillFact{}, err
 	}
-	repository := w.src.Repository()
+	if f.Err != nil {
+		p.putFact(repository, w.want.Commit, w.src.Subpath(), skillFact{Time: commit.Time.UTC(), Absent: true})
+		return skillFact{}, f.Err
+	}
 	fact := p.fact(repository, w.want.Commit, w.src.Subpath())
 	fact.Time, fact.Tree, fact.File = commit.Time.UTC(), f.GitTree, f.Name
 	fact.Text = head(f.Data)

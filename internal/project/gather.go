@@ -32,6 +32,10 @@ func (p *Project) gather(code diag.Code, key string, e *diag.Error) {
 var gatheredTexts = map[diag.Code]string{
 	diag.Unsigned:            "not signed",
 	diag.SignerUnverified:    "signed, but no trust rule names the signer",
+	diag.VersionRetracted:    "retracted since they were locked",
+	diag.TagGone:             "the locked tag no longer exists",
+	diag.TagMoved:            "the locked tag now names another commit",
+	diag.TagsMixed:           "repository-wide tags are newer than those of the skill, and do not count",
 	diag.FrontmatterRepaired: "a value in the frontmatter is no YAML and was read as if quoted",
 }
 
@@ -56,9 +60,14 @@ func (p *Project) reportGathered() {
 			text = info.Meaning
 		}
 		e := diag.Warn(code, "%s: %s", text, names)
-		if code == diag.Unsigned || code == diag.SignerUnverified {
+		switch code {
+		case diag.Unsigned, diag.SignerUnverified, diag.TagsMixed:
 			e.Severity = diag.SeverityNote
-		} else {
+		case diag.VersionRetracted:
+			e.WithHint("`skillpm outdated` shows why, and what stands")
+		case diag.TagGone, diag.TagMoved:
+			e.WithHint("the locked commits stay installable from the cache and from mirrors")
+		default:
 			e.WithHint("they are installed as they are; `skillpm validate PATH` says where, `[install] validation = \"strict\"` refuses them")
 		}
 		e.Data = map[string]any{"skills": g.keys}

@@ -41,6 +41,7 @@ type InstallOptions struct {
 // behind is resolved first, unless opt.Frozen.
 func (p *Project) Install(ctx context.Context, opt InstallOptions) (*Change, error) {
 	if opt.NoManifest {
+		p.reportRetractions(p.lock)
 		return p.apply(ctx, transaction{old: p.lock, lock: p.lock}, opt)
 	}
 	retargeted, err := p.retarget(opt)
@@ -62,6 +63,7 @@ func (p *Project) Install(ctx context.Context, opt InstallOptions) (*Change, err
 		return nil, err
 	}
 	if len(stale) == 0 {
+		p.reportRetractions(p.lock)
 		return p.apply(ctx, transaction{old: p.lock, lock: p.lock, preview: ahead}, opt)
 	}
 	if opt.Frozen {

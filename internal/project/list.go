@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/skillpm/skillpm/lockfile"
 	"github.com/skillpm/skillpm/resolver"
@@ -32,12 +33,14 @@ type Listed struct {
 	Signed       bool         `json:"signed"`
 	// Signature is the last judgement in words, State in the four words of
 	// skillerr's RFC 0004.
-	Signature string             `json:"signature,omitempty"`
-	State     string             `json:"state,omitempty"`
-	Retracted string             `json:"retracted,omitempty"`
-	Training  string             `json:"training,omitempty"`
-	Size      Sizes              `json:"size"`
-	Tokens    derive.TokenCounts `json:"tokens"`
+	Signature string `json:"signature,omitempty"`
+	State     string `json:"state,omitempty"`
+	Retracted string `json:"retracted,omitempty"`
+	// RetractedAsOf is when a run last heard that, nil where only the lock says it.
+	RetractedAsOf *time.Time         `json:"retractedAsOf,omitempty"`
+	Training      string             `json:"training,omitempty"`
+	Size          Sizes              `json:"size"`
+	Tokens        derive.TokenCounts `json:"tokens"`
 }
 
 // Sizes are an entry's sizes in bytes.
@@ -83,6 +86,12 @@ func (p *Project) listed(e *lockfile.Entry) Listed {
 		Digest: e.Digest, Source: sourceText(e), Layer: p.layer(), Use: e.Use, Dependencies: e.Dependencies,
 		AllowedTools: e.AllowedTools, Signed: e.Signature != nil, Signer: e.Signature.Signer(), Retracted: e.Retracted,
 		Size: Sizes{e.Size.Body, e.Size.Resources, e.Size.Files},
+	}
+	if r, ok := p.knownRetraction(e); ok {
+		l.Retracted = r.Reason
+		if !r.Time.IsZero() {
+			l.RetractedAsOf = &r.Time
+		}
 	}
 	if e.Chain != nil {
 		l.Chain = e.Chain.Steps

@@ -28,6 +28,7 @@ func (p *Project) Lock(ctx context.Context, opt LockOptions) (*Change, error) {
 		return nil, err
 	}
 	if len(stale) == 0 && !healed {
+		p.reportRetractions(p.lock)
 		return p.apply(ctx, transaction{old: p.lock, lock: p.lock}, io)
 	}
 	t, err := p.relock(ctx, nil, resolveOptions{lock: p.lock, consent: opt.ResolveSubskills})

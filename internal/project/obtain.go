@@ -302,7 +302,7 @@ func checkGoods(o order, g goods) error {
 	if o.digest != "" && g.digest != o.digest {
 		return diag.New(diag.DigestMismatch, "`%s` is not what was locked", o.key).
 			WithDetail("locked  %s", o.digest).WithDetail("fetched %s from %s at commit %s", g.digest, o.src.Identity(), o.want.Commit).
-			WithHint("the lock or the repository was altered; `skillpm update %s` accepts the new content on purpose", o.key)
+			WithHint("the lock was altered: take the entry from its history, or `skillpm remove %s` and add it again", o.key)
 	}
 	if o.digest != "" && g.bundle != o.bundle {
 		return diag.New(diag.DigestMismatch, "the signature of `%s` is not the one that was locked", o.key).

@@ -1,12 +1,8 @@
 package project
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/lockfile"
-	"github.com/skillpm/skillpm/resolver"
 	"github.com/skillpm/skillpm/skill"
 )
 
@@ -40,20 +36,4 @@ func rangesOf(l *lockfile.Lock) (map[string][]string, error) {
 		}
 	}
 	return out, nil
-}
-
-// joinRanges writes ranges for people, each once.
-func joinRanges(ranges []string) string {
-	var out []string
-	for _, r := range ranges {
-		if !slices.Contains(out, r) {
-			out = append(out, r)
-		}
-	}
-	return strings.Join(out, ", ")
-}
-
-// inAll reports whether a version is in all ranges.
-func inAll(ranges []string, v skill.Version) bool {
-	return !slices.ContainsFunc(ranges, func(r string) bool { return !resolver.Match(r, v) })
 }

@@ -141,9 +141,13 @@ func (p *Project) fromRegistries(name skill.Key) (skill.Source, *diag.Error, boo
 // which name, if not empty, must name. Names are visited in order.
 func (p *Project) registryRetractions(name skill.Key, src skill.Source) (parse.Retraction, bool) {
 	for _, r := range p.registries {
-		for _, known := range sortedKeys(r.Skills) {
+		names := []string{string(name)}
+		if name == "" {
+			names = sortedKeys(r.Skills)
+		}
+		for _, known := range names {
 			entry := r.Skills[known]
-			if len(entry.Retracted) == 0 || name != "" && string(name) != known {
+			if len(entry.Retracted) == 0 {
 				continue
 			}
 			if have, err := skill.ParseSource(entry.Source); err != nil || have.Identity() != src.Identity() {

@@ -3,6 +3,7 @@ package project
 import (
 	"context"
 	"encoding/json"
+	"github.com/skillpm/skillpm/internal/manifest"
 	"net/http"
 	"sync"
 	"time"
@@ -10,19 +11,19 @@ import (
 	"github.com/skillpm/skillpm/cache"
 	"github.com/skillpm/skillpm/fetch"
 	"github.com/skillpm/skillpm/fetch/git"
-	"github.com/skillpm/skillpm/internal/manifest"
 	"github.com/skillpm/skillpm/internal/par"
 	"github.com/skillpm/skillpm/skill"
 )
 
 // The buckets of the index. Each value can be found out again.
 const (
-	bucketHosts    = "hosts"    // what servers can do
-	bucketRefs     = "refs"     // repository → listing with its time
-	bucketSkills   = "skills"   // repository, commit, path → skillFact
-	bucketSeen     = "seen"     // repository, tag, commit → first seen
-	bucketVerdicts = "verdicts" // signing.CacheKey → verdict
-	bucketJudged   = "judged"   // policies and lock → nothing refused until
+	bucketHosts     = "hosts"     // what servers can do
+	bucketRefs      = "refs"      // repository → listing with its time
+	bucketSkills    = "skills"    // repository, commit, path → skillFact
+	bucketSeen      = "seen"      // repository, tag, commit → first seen
+	bucketVerdicts  = "verdicts"  // signing.CacheKey → verdict
+	bucketRetracted = "retracted" // repository, path, version → retraction
+	bucketJudged    = "judged"    // policies and lock → nothing refused until
 )
 
 // repositories are the git repositories of one run, each opened once. It is safe
@@ -213,15 +214,21 @@ type cachedRefs struct {
 }
 
 func (r *repositories) cachedListing(src skill.Source) (*fetch.Refs, bool) {
+	c, ok := r.lastListing(src)
+	return c.Refs, ok
+}
+
+// lastListing returns the last listing of an earlier run, with its time.
+func (r *repositories) lastListing(src skill.Source) (cachedRefs, bool) {
 	data, ok := r.cache.Get(bucketRefs, src.Repository())
 	if !ok {
-		return nil, false
+		return cachedRefs{}, false
 	}
 	var c cachedRefs
 	if json.Unmarshal(data, &c) != nil || c.Refs == nil {
-		return nil, false
+		return cachedRefs{}, false
 	}
-	return c.Refs, true
+	return c, true
 }
 
 // learnt reports whether a repository was listed over the network.

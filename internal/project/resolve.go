@@ -152,6 +152,7 @@ func (p *Project) input(ctx context.Context, r *resolution, opt resolveOptions) 
 	u := r.universe
 	var faults diag.List
 	for _, s := range p.manifest.Skills {
+		s.Requirement.Source = opt.lockedPlace(s)
 		edge, src, fault, err := p.rootEdge(ctx, s)
 		if err != nil {
 			return err
@@ -186,6 +187,22 @@ func (p *Project) input(ctx context.Context, r *resolution, opt resolveOptions) 
 		r.input.Lock = p.lockedEntries(opt.lock, u)
 	}
 	return faults.Err()
+}
+
+// lockedPlace completes a source that names a repository alone by the lock, so
+// that what stays locked costs no request; a skill that may move is looked for.
+func (opt *resolveOptions) lockedPlace(s manifestSkill) skill.Source {
+	src := s.Requirement.Source
+	if opt.lock == nil || opt.unlockAll || src.Kind() != skill.SourceGit || src.HasSubpath() ||
+		slices.Contains(opt.unlock, s.Key) || slices.Contains(opt.prefer, s.Key) {
+		return src
+	}
+	if e := opt.lock.Get(string(s.Key)); e != nil {
+		if have, ok := entrySource(e); ok && have.Kind() == skill.SourceGit && have.Repository() == src.Repository() {
+			return src.WithSubpath(have.Subpath())
+		}
+	}
+	return src
 }
 
 // rootEdge settles one line of [skills].

@@ -76,7 +76,7 @@ func (p *Project) Verify(ctx context.Context, opt VerifyOptions) (*VerifyResult,
 		}
 		result.Skills = append(result.Skills, v)
 	}
-	p.reportGathered()
+	p.reportRetractions(p.lock)
 	list = append(list, result.markLies(append(p.selfCheck(diag.VerifyChanged), p.strangeSources()...))...)
 	list = append(list, p.staleChains()...)
 	return result, list.Err()

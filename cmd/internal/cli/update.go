@@ -37,6 +37,33 @@ func (r updateResult) Text(s *ui.Streams) {
 	if r.Change != nil {
 		changeResult{r.Change}.Text(s)
 	}
+	r.stayed(s)
+}
+
+// stayed tells what did not move and why.
+func (r updateResult) stayed(s *ui.Streams) {
+	past := 0
+	moved := map[string]bool{}
+	if r.Change != nil {
+		for _, c := range r.Change.Skills {
+			moved[c.Key] = c.Action != project.Kept
+		}
+	}
+	for i := range r.Rows {
+		k := &r.Rows[i]
+		switch text := rowText(k); {
+		case moved[k.Key]:
+		case k.Hint != "":
+			s.Infof("= %s %s: %s is past `%s`; %s\n", diag.Escape(k.Key), k.Locked, k.Latest, diag.Escape(k.Range), diag.Escape(k.Hint))
+		case k.State == project.RowPastRange || k.State == project.RowPinned:
+			past++
+		case k.State != project.RowCurrent && k.State != project.RowNewer && k.State != project.RowBranchMoved && text != "":
+			s.Infof("= %s %s: %s\n", diag.Escape(k.Key), k.Locked, diag.Escape(text))
+		}
+	}
+	if past > 0 && r.Change != nil {
+		s.Infof("%s; `skillpm outdated` lists what is past ranges and pins\n", newerText(past))
+	}
 }
 
 func newUpdateCmd(app *App) *cobra.Command {
@@ -48,57 +75,27 @@ func newUpdateCmd(app *App) *cobra.Command {
 		Long: `Move the named skills, or all, to the newest versions that skills.toml allows,
 changing as little else as possible. What changes in the files is shown. A change
 of allowed-tools, of scripts or of the signer is asked for on a terminal, else
-refused without --yes or the flag that the refusal names.`,
+refused without --yes or the flag that the refusal names. No version goes down,
+but one that the newer version of another skill needs lower, with --yes.
+
+Without a name, a skill that is gone upstream, held, or whose repository does not
+answer stays as it is and the others move; a repository that did not answer makes
+the status 1. A named skill that cannot move is refused, and nothing is written.`,
 	}
 	s.add(cmd)
 	f.add(cmd)
 	fl := cmd.Flags()
-	fl.BoolVar(&opt.Latest, "latest", false, "go past the ranges and rewrite skills.toml")
+	fl.BoolVar(&opt.Latest, "latest", false, "go past the ranges and raise them in skills.toml")
 	fl.StringSliceVar(&opt.Prefer, "prefer", nil, "bring `NAME` up first where not all can be newest")
 	fl.BoolVar(&opt.AcceptTools, "accept-tools", false, "accept changes of allowed-tools")
 	fl.BoolVar(&opt.AcceptScripts, "accept-scripts", false, "accept changes of scripts")
+	fl.BoolVar(&opt.AcceptMovedSource, "accept-moved-source", false, "take skills from where a registry now names them")
 	fl.BoolVar(&opt.AcceptMovedTag, "accept-moved-tag", false, "accept a tag that names another commit than the lock")
 	return app.command(cmd, "update", func(ctx context.Context, args []string) (Result, error) {
 		opt.InstallOptions, opt.Yes = f.opt, f.yes
 		return app.with(project.Open, s, f.change, func(p *project.Project) (Result, error) {
 			r, err := p.Update(ctx, args, opt)
 			return resultOr(r, err, func(r *project.UpdateResult) Result { return updateResult{r} })
-		})
-	})
-}
-
-type outdatedResult struct{ *project.OutdatedResult }
-
-// Text prints one row a skill that could move.
-func (r outdatedResult) Text(s *ui.Streams) {
-	if len(r.Skills) == 0 {
-		s.Infof("every skill is at its newest version\n")
-		return
-	}
-	rows := make([][]string, len(r.Skills))
-	for i, k := range r.Skills {
-		note := ""
-		if k.Wanted != "" && !k.Content {
-			note = "same files"
-		}
-		rows[i] = []string{diag.Escape(k.Key), k.Locked, orDash(k.Wanted), orDash(k.Latest), diag.Escape(k.Range), note}
-	}
-	s.Printf("%s", ui.Table([]string{"NAME", "LOCKED", "IN RANGE", "NEWEST", "RANGE", ""}, rows, s.Width))
-}
-
-func newOutdatedCmd(app *App) *cobra.Command {
-	var s scope
-	var exitCode bool
-	cmd := &cobra.Command{Use: "outdated", Short: "Show which skills have newer versions", Args: cobra.NoArgs}
-	s.add(cmd)
-	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "exit 3 if any skill has one")
-	return app.command(cmd, "outdated", func(ctx context.Context, _ []string) (Result, error) {
-		return app.with(project.Open, s, nil, func(p *project.Project) (Result, error) {
-			r, err := p.Outdated(ctx)
-			if err == nil && exitCode && len(r.Skills) > 0 {
-				err = shown(diag.New(diag.LockOutdated, "%d skills have newer versions", len(r.Skills)))
-			}
-			return resultOr(r, err, func(r *project.OutdatedResult) Result { return outdatedResult{r} })
 		})
 	})
 }
