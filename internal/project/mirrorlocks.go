@@ -70,8 +70,8 @@ func (p *Project) ownLock() ([]NamedLock, error) {
 	if p.lock != nil {
 		return []NamedLock{{p.display(p.lockPath()), p.lock}}, nil
 	}
-	if dir, ok := findUpward(p.opt.Dir, lockfile.FileName); ok {
-		return p.locksAt(filepath.Join(dir, lockfile.FileName), nil)
+	if f := p.rootSearch().from(p.opt.Dir); f.lock {
+		return p.locksAt(filepath.Join(f.dir, lockfile.FileName), nil)
 	}
 	return nil, diag.New(diag.LockOutdated, "there is no %s here or above", lockfile.FileName).
 		WithHint("`skillpm lock` writes one; or name locks: `skillpm mirror push DEST path/to/skills.lock`")

@@ -124,19 +124,34 @@ type shared struct {
 // skills.toml is manifest_missing; a missing skills.lock is no fault.
 func Open(opt Options) (*Project, error) {
 	p := newProject(opt)
-	root, ok := findRoot(p.opt.Dir)
 	if opt.Global {
-		root, ok = p.globalDir(), true
-		if _, err := os.Stat(filepath.Join(root, manifest.FileName)); err != nil {
-			p.Root = root
-			return p.opened(p.loadEmpty())
+		p.Root = p.globalDir()
+		if !isFile(p.manifestPath()) {
+			return p.opened(p.loadUnwritten())
 		}
+		return p.opened(p.load())
 	}
-	if !ok {
-		return nil, manifest.Missing(opt.Dir)
+	f := p.rootSearch().from(opt.Dir)
+	if !f.manifest {
+		return nil, f.noManifest(opt.Dir)
 	}
-	p.Root = root
+	p.Root = f.dir
 	return p.opened(p.load())
+}
+
+// Elsewhere reports whether the project is another directory than the one the
+// search for it began in.
+func (p *Project) Elsewhere() bool { return !p.opt.Global && p.Root != filepath.Clean(p.opt.Dir) }
+
+// loadUnwritten is load where skills.toml is still to be written: it requires
+// nothing, and a lock may stand beside it all the same.
+func (p *Project) loadUnwritten() error {
+	if err := p.loadEmpty(); err != nil {
+		return err
+	}
+	err := p.loadLock()
+	p.known = p.files.index()
+	return err
 }
 
 // OpenDir is Open for commands that work without a project: where there is no
@@ -154,18 +169,19 @@ func OpenDir(opt Options) (*Project, error) {
 // OpenLock is Open for --no-manifest: the lock is found upward and stands alone.
 func OpenLock(opt Options) (*Project, error) {
 	p := newProject(opt)
-	root, ok := findUpward(opt.Dir, lockfile.FileName)
-	if !ok {
-		return nil, diag.New(diag.LockOutdated, "no %s in %s or above it", lockfile.FileName, opt.Dir).
-			WithHint("`skillpm lock` writes one")
+	if opt.Global {
+		p.Root = p.globalDir()
+		if !isFile(p.lockPath()) {
+			return nil, p.noLock()
+		}
+		return p.opened(p.loadUnwritten())
 	}
-	p.Root = root
-	if err := p.loadEmpty(); err != nil {
-		return nil, err
+	f := p.rootSearch().from(opt.Dir)
+	if !f.lock {
+		return nil, f.noLockFile(opt.Dir)
 	}
-	err := p.loadLock()
-	p.known = p.files.index()
-	return p.opened(err)
+	p.Root = f.dir
+	return p.opened(p.loadUnwritten())
 }
 
 // newProject returns a project of which no file was read yet.
@@ -205,21 +221,6 @@ func (p *Project) getenv(name string) string {
 		}
 	}
 	return ""
-}
-
-func findRoot(dir string) (string, bool) { return findUpward(dir, manifest.FileName) }
-
-func findUpward(dir, name string) (string, bool) {
-	for {
-		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && !info.IsDir() {
-			return dir, true
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return "", false
-		}
-		dir = parent
-	}
 }
 
 func (p *Project) globalDir() string { return filepath.Join(p.opt.ConfigDir, "global") }
