@@ -40,7 +40,8 @@ type InstallOptions struct {
 // Install makes the disk equal the lock. A lock that the manifest has left
 // behind is resolved first, unless opt.Frozen.
 func (p *Project) Install(ctx context.Context, opt InstallOptions) (*Change, error) {
-	if opt.NoManifest {
+	if opt.NoManifest { // the lock speaks for the manifest that is not here
+		p = p.with(p.permit.nameRoots(p.lock))
 		return p.apply(ctx, transaction{old: p.lock, lock: p.lock}, opt)
 	}
 	retargeted, err := p.retarget(opt)
