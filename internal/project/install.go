@@ -354,6 +354,9 @@ func (p *Project) unchangedSince() error {
 		path string
 		data []byte
 	}{{p.manifestPath(), p.manifestData}, {p.lockPath(), p.lockData}} {
+		if p.lockAlone && f.path == p.manifestPath() {
+			continue
+		}
 		now, err := readBounded(f.path)
 		if err != nil && f.data == nil {
 			continue

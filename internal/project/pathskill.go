@@ -35,6 +35,9 @@ func (p *Project) checkPathSource(src skill.Source) error {
 		return diag.New(diag.SkillNotFound, "no directory %s", src.Path()).WithCause(err)
 	}
 	realBase, err := filepath.EvalSymlinks(base)
+	if errors.Is(err, fs.ErrNotExist) { // of one's own skills, before the first is there
+		realBase, err = base, nil
+	}
 	if err != nil {
 		return fileError(err)
 	}

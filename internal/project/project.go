@@ -96,11 +96,13 @@ type files struct {
 	manifest     *manifest.Manifest // as this run edits it
 	written      *manifest.Manifest // as it is on disk
 	manifestData []byte
-	lock         *lockfile.Lock
-	lockData     []byte
-	user         manifest.Config
-	config       manifest.Config
-	policies     *signing.Set
+	// lockAlone: skills.toml was not read, whether it is there or not.
+	lockAlone bool
+	lock      *lockfile.Lock
+	lockData  []byte
+	user      manifest.Config
+	config    manifest.Config
+	policies  *signing.Set
 	// known is what the above say about whom to contact.
 	known func() *grounds
 }
@@ -169,6 +171,7 @@ func OpenDir(opt Options) (*Project, error) {
 // OpenLock is Open for --no-manifest: the lock is found upward and stands alone.
 func OpenLock(opt Options) (*Project, error) {
 	p := newProject(opt)
+	p.lockAlone = true
 	if opt.Global {
 		p.Root = p.globalDir()
 		if !isFile(p.lockPath()) {

@@ -84,7 +84,15 @@ func (p *Project) Verify(ctx context.Context, opt VerifyOptions) (*VerifyResult,
 
 func (p *Project) noLock() *diag.Error {
 	return diag.New(diag.LockOutdated, "there is no %s", lockfile.FileName).At(p.display(p.lockPath()), 0, 0).
-		WithHint("`skillpm lock` writes one")
+		WithHint("`skillpm lock%s` writes one", p.scopeFlag())
+}
+
+// scopeFlag is what a command in a hint needs to work where this run does.
+func (p *Project) scopeFlag() string {
+	if p.opt.Global {
+		return " -g"
+	}
+	return ""
 }
 
 func (p *Project) verifyEntry(ctx context.Context, e *lockfile.Entry, report *install.Report, bad bool) (Verified, error) {
