@@ -441,7 +441,7 @@ func fileError(err error) error {
 func (p *Project) layout() install.Layout {
 	l := install.Layout{Root: p.Root, State: stateDir, Files: []string{p.manifestPath(), p.lockPath()}}
 	if p.opt.Global {
-		l.Root = p.opt.Home
+		l.Root, l.Personal = p.opt.Home, true
 	}
 	return l
 }
