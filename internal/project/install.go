@@ -57,7 +57,9 @@ func (p *Project) Install(ctx context.Context, opt InstallOptions) (*Change, err
 		}
 	}
 	// Mostly the lock is current: the disk is looked at while that is found out.
-	ahead := p.previewAhead(ctx, opt)
+	lookCtx, stopLooking := context.WithCancel(ctx)
+	defer stopLooking()
+	ahead := p.previewAhead(lookCtx, opt)
 	stale, err := p.staleness(ctx, opt.Frozen)
 	if err != nil {
 		return nil, err
@@ -65,6 +67,7 @@ func (p *Project) Install(ctx context.Context, opt InstallOptions) (*Change, err
 	if len(stale) == 0 {
 		return p.apply(ctx, transaction{old: p.lock, lock: p.lock, preview: ahead}, opt)
 	}
+	stopLooking()
 	if opt.Frozen {
 		return nil, stale.Err()
 	}

@@ -102,9 +102,9 @@ func readStdin(r io.Reader) ([]byte, error) {
 	if r == nil {
 		return nil, usage("nothing can be read from standard input here")
 	}
-	data, err := io.ReadAll(io.LimitReader(r, maxProjectFile+1))
-	if err == nil && len(data) > maxProjectFile {
-		err = diag.New(diag.FetchTooLarge, "standard input has more than %d bytes", maxProjectFile)
+	data, err := io.ReadAll(io.LimitReader(r, MaxFileBytes+1))
+	if err == nil && len(data) > MaxFileBytes {
+		err = diag.New(diag.FetchTooLarge, "standard input has more than %d bytes", MaxFileBytes)
 	}
 	return data, err
 }

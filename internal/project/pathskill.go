@@ -10,6 +10,7 @@ import (
 	"github.com/skillpm/skillpm/fetch"
 	"github.com/skillpm/skillpm/fetch/local"
 	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/regular"
 	"github.com/skillpm/skillpm/resolver"
 	"github.com/skillpm/skillpm/skill"
 	"github.com/skillpm/skillpm/skill/parse"
@@ -49,6 +50,33 @@ func (p *Project) checkPathSource(src skill.Source) error {
 	return nil
 }
 
+// checkPathPlace refuses a path skill whose source lies in a target under another
+// name than its key: skillpm manages what is there, and would replace or remove
+// the source itself.
+func (p *Project) checkPathPlace(key, rel string) error {
+	real, err := filepath.EvalSymlinks(p.pathDir(rel))
+	if err != nil {
+		return nil // that it is missing is told elsewhere
+	}
+	targets, base := p.targets(), p.layout().Root
+	if p.opt.Global {
+		targets = homeTargets(targets)
+	}
+	for _, t := range targets {
+		dir, err := filepath.EvalSymlinks(filepath.Join(base, filepath.FromSlash(t)))
+		if err != nil {
+			continue
+		}
+		inside, err := filepath.Rel(dir, real)
+		if err != nil || !filepath.IsLocal(inside) || inside == key {
+			continue
+		}
+		return diag.New(diag.SourceNotAllowed, "the path skill `%s` lies in %s, which is a target: skillpm would remove it from there", key, t).
+			WithHint("move %s out of the target, or give the skill its name `%s`", rel, filepath.Base(real))
+	}
+	return nil
+}
+
 // gitTop returns the git work tree that holds dir.
 func gitTop(dir string) (string, bool) {
 	for {
@@ -73,14 +101,10 @@ func (p *Project) readPathSkill(src skill.Source) (skillFile, error) {
 	if err != nil {
 		return skillFile{}, diag.New(diag.SkillNotFound, "no SKILL.md in %s", src.Path()).WithCause(err)
 	}
-	info, err := os.Stat(filepath.Join(dir, name))
-	if err != nil {
-		return skillFile{}, fileError(err)
+	data, err := regular.Read(filepath.Join(dir, name), parse.MaxFileBytes)
+	if errors.Is(err, regular.ErrTooLarge) {
+		return skillFile{}, diag.New(diag.TreeTooLarge, "%s/%s has more than %d bytes", src.Path(), name, parse.MaxFileBytes)
 	}
-	if info.Size() > parse.MaxFileBytes {
-		return skillFile{}, diag.New(diag.TreeTooLarge, "%s/%s has %d bytes; the limit is %d", src.Path(), name, info.Size(), parse.MaxFileBytes)
-	}
-	data, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
 		return skillFile{}, fileError(err)
 	}

@@ -17,7 +17,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,6 +28,7 @@ import (
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/internal/install"
 	"github.com/skillpm/skillpm/internal/manifest"
+	"github.com/skillpm/skillpm/internal/regular"
 	"github.com/skillpm/skillpm/lockfile"
 	"github.com/skillpm/skillpm/resolver"
 	"github.com/skillpm/skillpm/signing"
@@ -385,11 +385,11 @@ func (p *Project) display(path string) string {
 	return path
 }
 
-// maxProjectFile bounds skills.toml, skills.lock and configuration files: a lock
+// MaxFileBytes bounds skills.toml, skills.lock and configuration files: a lock
 // of 10,000 skills has about 15 MB.
-const maxProjectFile = 64 << 20
+const MaxFileBytes = 64 << 20
 
-// readBounded reads a file of at most maxProjectFile. A larger one is what the
+// readBounded reads a file of at most MaxFileBytes. A larger one is what the
 // file would be if it could not be parsed: manifest_invalid, policy_invalid,
 // lock_corrupt, and fetch_too_large for a file of another kind.
 func readBounded(path string) ([]byte, error) {
@@ -408,17 +408,10 @@ func readBounded(path string) ([]byte, error) {
 }
 
 func readAs(tooLarge diag.Code, path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fileError(err)
+	data, err := regular.Read(path, MaxFileBytes)
+	if errors.Is(err, regular.ErrTooLarge) {
+		return nil, diag.New(tooLarge, "%s has more than %d bytes", path, MaxFileBytes)
 	}
-	if !info.Mode().IsRegular() {
-		return nil, diag.New(diag.PermissionDenied, "%s is no regular file", path)
-	}
-	if info.Size() > maxProjectFile {
-		return nil, diag.New(tooLarge, "%s has %d bytes; the limit is %d", path, info.Size(), maxProjectFile)
-	}
-	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fileError(err)
 	}
@@ -433,8 +426,11 @@ func fileError(err error) error {
 		return err
 	case errors.Is(err, fs.ErrPermission):
 		return diag.New(diag.PermissionDenied, "a file cannot be read or written").WithCause(err)
+	case errors.Is(err, regular.ErrNotRegular):
+		return diag.New(diag.PermissionDenied, "a file was expected, and something else is there").WithCause(err).
+			WithHint("pipes and devices are not read: they may never end")
 	}
-	return diag.New(diag.PermissionDenied, "the file system refused").WithCause(err)
+	return diag.New(diag.DiskFailed, "the file system refused").WithCause(err)
 }
 
 // layout says where install finds and writes this project's files.

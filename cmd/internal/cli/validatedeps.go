@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/Masterminds/semver/v3"
@@ -12,6 +11,7 @@ import (
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/internal/manifest"
 	"github.com/skillpm/skillpm/internal/project"
+	"github.com/skillpm/skillpm/internal/regular"
 	"github.com/skillpm/skillpm/lockfile"
 	"github.com/skillpm/skillpm/resolver"
 	"github.com/skillpm/skillpm/skill/parse"
@@ -29,7 +29,7 @@ func (app *App) ignoredNotes() []string {
 		return nil
 	}
 	user := filepath.Join(opt.ConfigDir, manifest.ConfigName)
-	if data, err := os.ReadFile(user); err == nil {
+	if data, err := regular.Read(user, project.MaxFileBytes); err == nil {
 		c, err := manifest.ParseConfig(user, data)
 		app.warnUnread(user, err)
 		layers = append(layers, c)
@@ -37,7 +37,7 @@ func (app *App) ignoredNotes() []string {
 		app.warnUnread(user, err)
 	}
 	if root, ok, _ := project.Locate(opt); ok {
-		data, err := os.ReadFile(filepath.Join(root, manifest.FileName))
+		data, err := regular.Read(filepath.Join(root, manifest.FileName), project.MaxFileBytes)
 		if err == nil {
 			var m *manifest.Manifest
 			if m, err = manifest.Parse(manifest.FileName, data, resolver.CheckRange); err == nil {
@@ -66,7 +66,7 @@ func (app *App) projectLock() (lock *lockfile.Lock, root string) {
 	if !ok {
 		return nil, ""
 	}
-	data, err := os.ReadFile(filepath.Join(root, lockfile.FileName))
+	data, err := regular.Read(filepath.Join(root, lockfile.FileName), project.MaxFileBytes)
 	if err != nil {
 		return nil, ""
 	}
