@@ -195,6 +195,9 @@ func (p *Project) apply(ctx context.Context, t transaction, opt InstallOptions) 
 	if err := p.checkReserved(opt.ReservedNames, t.lock); err != nil {
 		return nil, err
 	}
+	if err := p.checkPathPlaces(t.lock); err != nil {
+		return nil, err
+	}
 	change := &Change{
 		Skills: lockChanges(t.old, t.lock), Targets: t.lock.Targets, DryRun: opt.DryRun, Frozen: opt.Frozen,
 		Behind: t.behind, Skipped: t.skipped, NoInstall: opt.NoInstall,

@@ -11,6 +11,7 @@ import (
 	"github.com/skillpm/skillpm/fetch/local"
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/internal/regular"
+	"github.com/skillpm/skillpm/lockfile"
 	"github.com/skillpm/skillpm/resolver"
 	"github.com/skillpm/skillpm/skill"
 	"github.com/skillpm/skillpm/skill/parse"
@@ -50,31 +51,44 @@ func (p *Project) checkPathSource(src skill.Source) error {
 	return nil
 }
 
-// checkPathPlace refuses a path skill whose source lies in a target under another
-// name than its key: skillpm manages what is there, and would replace or remove
+// checkPathPlaces refuses path skills whose source lies in a target under another
+// name than their key: skillpm manages what is there, and would replace or remove
 // the source itself.
-func (p *Project) checkPathPlace(key, rel string) error {
-	real, err := filepath.EvalSymlinks(p.pathDir(rel))
-	if err != nil {
-		return nil // that it is missing is told elsewhere
-	}
-	targets, base := p.targets(), p.layout().Root
+func (p *Project) checkPathPlaces(l *lockfile.Lock) error {
+	targets := l.Targets
 	if p.opt.Global {
 		targets = homeTargets(targets)
 	}
-	for _, t := range targets {
-		dir, err := filepath.EvalSymlinks(filepath.Join(base, filepath.FromSlash(t)))
+	var list diag.List
+	for _, e := range l.Skills {
+		if e.Source.Type != lockfile.TypePath {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(p.pathDir(e.Source.Path))
 		if err != nil {
-			continue
+			continue // that it is missing is told elsewhere
 		}
-		inside, err := filepath.Rel(dir, real)
-		if err != nil || !filepath.IsLocal(inside) || inside == key {
-			continue
+		for _, t := range targets {
+			if !managed(filepath.Join(p.layout().Root, filepath.FromSlash(t)), real, e.Key) {
+				continue
+			}
+			list = append(list, diag.New(diag.SourceNotAllowed, "the path skill `%s` lies in the target %s, where skillpm itself replaces and removes skills", e.Key, t).
+				At(p.display(p.manifestPath()), 0, 0).
+				WithHint("move %s out of the target, or give the skill its name `%s`", e.Source.Path, filepath.Base(real)))
 		}
-		return diag.New(diag.SourceNotAllowed, "the path skill `%s` lies in %s, which is a target: skillpm would remove it from there", key, t).
-			WithHint("move %s out of the target, or give the skill its name `%s`", rel, filepath.Base(real))
 	}
-	return nil
+	return list.Err()
+}
+
+// managed reports whether real lies in the directory target, links followed, and
+// is not the place there that key itself has.
+func managed(target, real, key string) bool {
+	dir, err := filepath.EvalSymlinks(target)
+	if err != nil {
+		return false
+	}
+	inside, err := filepath.Rel(dir, real)
+	return err == nil && filepath.IsLocal(inside) && inside != key
 }
 
 // gitTop returns the git work tree that holds dir.
