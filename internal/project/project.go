@@ -40,6 +40,9 @@ import (
 type Options struct {
 	// Dir is the absolute directory the search for skills.toml starts from.
 	Dir string
+	// RootPaths names files relative to the project, not to Dir, for reports that
+	// other programs read.
+	RootPaths bool
 	// Global works on the user's own skills instead of a project's.
 	Global bool
 	// Home, ConfigDir, CacheDir and SystemDir are absolute; ConfigDir and
@@ -376,7 +379,7 @@ func (p *Project) lockPath() string     { return filepath.Join(p.Root, lockfile.
 // display returns path as the user would write it: relative to where they are
 // if it lies below, absolute otherwise.
 func (p *Project) display(path string) string {
-	if rel, err := filepath.Rel(p.opt.Dir, path); err == nil && !strings.HasPrefix(rel, "..") {
+	if rel, err := filepath.Rel(p.opt.Dir, path); err == nil && !p.opt.RootPaths && !strings.HasPrefix(rel, "..") {
 		return filepath.ToSlash(rel)
 	}
 	if rel, err := filepath.Rel(p.Root, path); err == nil && !strings.HasPrefix(rel, "..") {

@@ -41,6 +41,25 @@ func Locate(opt Options) (root string, manifest, lock bool) {
 	return f.dir, f.manifest, f.lock
 }
 
+// CheckoutPath returns file, relative to dir or absolute, as a slash path from the
+// root of dir's git work tree, where it lies in one. Services that show findings
+// beside the code know files by that name alone.
+func CheckoutPath(dir, file string) string {
+	top, ok := gitTop(dir)
+	if !ok || file == "" {
+		return file
+	}
+	path := filepath.FromSlash(file)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	rel, err := filepath.Rel(top, path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return file
+	}
+	return filepath.ToSlash(rel)
+}
+
 // found is where a search ended.
 type found struct {
 	// dir is the nearest directory with skills.toml or skills.lock, "" if none has.
