@@ -4,15 +4,14 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/regular"
 	"github.com/skillpm/skillpm/internal/tomledit"
 	"github.com/skillpm/skillpm/skill"
 )
@@ -64,16 +63,7 @@ func NewSet(opt SetOptions, policies ...*Policy) (*Set, error) {
 func noRules() *Set { return &Set{root: embedded()} }
 
 func readBounded(name string) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxKeyBytes+1))
-	if err == nil && len(data) > maxKeyBytes {
-		err = fmt.Errorf("%s has more than %d bytes", name, maxKeyBytes)
-	}
-	return data, err
+	return regular.Read(name, maxKeyBytes)
 }
 
 func (opt SetOptions) defaultRoot() (*rootFile, error) {

@@ -117,6 +117,12 @@ func TestPreCommit(t *testing.T) {
 			t.Errorf("after %s: %s", s.name, cmp.Diff(s.calls, calls))
 		}
 	}
+	git("-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-qm", "all")
+	write("tools/agent/skills.toml", "[skills]\n")
+	if status, calls := run(t, "pre-commit.sh", dir, "lock"); status != 3 || calls != "lock --check\n" {
+		t.Errorf("a lock out of date in a sub-directory: status %d after %q", status, calls)
+	}
+	write("skills.toml", "[skills] # changed\n")
 	if status, _ := run(t, "pre-commit.sh", dir, "lock"); status != 3 {
 		t.Errorf("a lock out of date lets the commit through with status %d", status)
 	}

@@ -5,9 +5,14 @@
 set -eu
 cd "$(git rev-parse --show-toplevel)"
 
-if [ -e skills.toml ] && ! git diff --cached --quiet -- skills.toml skills.lock; then
-	skillpm lock --check
-fi
+# Each project whose manifest or lock this commit changes, in whatever directory.
+git -c core.quotePath=false diff --cached --name-only -- \
+	':(glob)**/skills.toml' ':(glob)**/skills.lock' ':(exclude,glob)**/.*/**' |
+	sed 's|[^/]*$||' | sort -u | while IFS= read -r dir; do
+	if [ -e "./${dir}skills.toml" ]; then
+		(cd "./$dir" && skillpm lock --check) || exit
+	fi
+done
 
 # The project's own skills. What lies below a directory with a dot is installed,
 # somebody else's, and for `skillpm verify` to judge.

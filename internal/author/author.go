@@ -23,6 +23,7 @@ import (
 
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/internal/fsx"
+	"github.com/skillpm/skillpm/internal/regular"
 	"github.com/skillpm/skillpm/signing"
 	"github.com/skillpm/skillpm/skill"
 	"github.com/skillpm/skillpm/skill/parse"
@@ -89,7 +90,7 @@ func readTree(ctx context.Context, root *os.Root, copied []parse.TreeFile) (*ski
 }
 
 func hashFile(root *os.Root, path string) (sum [sha256.Size]byte, n int64, err error) {
-	f, err := root.Open(filepath.FromSlash(path))
+	f, err := regular.OpenIn(root, filepath.FromSlash(path))
 	if err != nil {
 		return sum, 0, err
 	}
@@ -103,7 +104,7 @@ func hashFile(root *os.Root, path string) (sum [sha256.Size]byte, n int64, err e
 }
 
 func readBundle(root *os.Root) ([]byte, error) {
-	f, err := root.Open(skill.SignatureFile)
+	f, err := regular.OpenIn(root, skill.SignatureFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

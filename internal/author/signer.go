@@ -3,12 +3,10 @@ package author
 import (
 	"bytes"
 	"context"
-	"fmt"
-	"io"
-	"os"
 	"time"
 
 	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/regular"
 	"github.com/skillpm/skillpm/signing"
 )
 
@@ -16,15 +14,7 @@ import (
 const maxKeyFile = 1 << 20
 
 func readKeyFile(name string) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, diag.New(diag.Usage, "the file cannot be read").At(name, 0, 0).WithCause(err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
-	if err == nil && len(data) > maxKeyFile {
-		err = fmt.Errorf("more than %d bytes", maxKeyFile)
-	}
+	data, err := regular.Read(name, maxKeyFile)
 	if err != nil {
 		return nil, diag.New(diag.Usage, "the file cannot be read").At(name, 0, 0).WithCause(err)
 	}

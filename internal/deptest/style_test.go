@@ -28,6 +28,8 @@ var printers = []exception{}
 // and the store are written through it alone.
 var writers = []exception{
 	{"internal/testkit/...", "*", "servers and repositories for tests live in temporary directories"},
+	{"internal/regular", "os.OpenFile", "it opens for reading, without waiting for a pipe"},
+	{"internal/regular", "os.Root.OpenFile", "it opens for reading, without waiting for a pipe"},
 	{"internal/flock", "os.WriteFile", "it writes into the file that is locked, which must not be replaced by a new one"},
 	{"cache", "os.WriteFile", "the name of the holder of an index that bbolt writes by itself and that may be lost at any time"},
 	{"cache", "os.Remove", "the same index, begun anew where it is damaged"},

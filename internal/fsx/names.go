@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -24,9 +25,13 @@ var (
 	errBusy     = errors.New("a file below is open")
 )
 
-// existing maps p to the spelling on disk where the fake folds case.
+// existing maps p to the spelling on disk where the fake folds case, and its
+// directory through absolute links where the root follows them.
 func (r *Root) existing(p string) (string, error) {
 	p = path.Clean(p)
+	if dir := path.Dir(p); r.follow && dir != "." {
+		p = path.Join(r.through(dir), path.Base(p))
+	}
 	if !r.disk.fakes().CaseInsensitive || p == "." {
 		return p, nil
 	}
@@ -35,6 +40,57 @@ func (r *Root) existing(p string) (string, error) {
 		done = path.Join(done, r.spelling(done, element))
 	}
 	return done, nil
+}
+
+// target is existing for calls that follow a link at p itself.
+func (r *Root) target(p string) (string, error) {
+	p, err := r.existing(p)
+	if err == nil && r.follow {
+		p = r.through(p)
+	}
+	return p, err
+}
+
+// through returns where p leads when links that os.Root refuses, since their
+// text is absolute, end inside the root. What it returns is opened by os.Root
+// again, so that nothing leads out however the links change.
+func (r *Root) through(p string) string {
+	done := "."
+	for element := range strings.SplitSeq(p, "/") {
+		done = r.hop(path.Join(done, element))
+	}
+	return done
+}
+
+func (r *Root) hop(p string) string {
+	if known, ok := r.hops.Load(p); ok {
+		return known.(string)
+	}
+	to := p
+	if _, err := r.root.Readlink(p); err == nil {
+		if _, err := r.root.Stat(p); err != nil {
+			to = r.inside(p)
+		}
+	}
+	r.hops.Store(p, to)
+	return to
+}
+
+// inside resolves every link of p; where that leaves the root, p stays as it is.
+func (r *Root) inside(p string) string {
+	base, err := filepath.EvalSymlinks(r.root.Name())
+	if err != nil {
+		return p
+	}
+	real, err := filepath.EvalSymlinks(filepath.Join(base, filepath.FromSlash(p)))
+	if err != nil {
+		return p
+	}
+	rel, err := filepath.Rel(base, real)
+	if err != nil || !filepath.IsLocal(rel) {
+		return p
+	}
+	return filepath.ToSlash(rel)
 }
 
 func (r *Root) spelling(dir, element string) string {

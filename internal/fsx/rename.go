@@ -46,6 +46,10 @@ func (r *Root) renameOnce(old, new string) error {
 // SyncDir brings the directory p, that is the names in it, to the disk. On
 // Windows it does nothing: there is no such call.
 func (r *Root) SyncDir(p string) error {
+	p, err := r.target(p)
+	if err != nil {
+		return err
+	}
 	return r.disk.do(OpSyncDir, r.abs(p), func() error {
 		f, err := r.root.Open(filepath.FromSlash(p))
 		if err != nil {

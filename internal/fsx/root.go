@@ -16,11 +16,21 @@ import (
 type Root struct {
 	disk *FS
 	root *os.Root
+	// follow lets paths lead through absolute links that end inside; hops are the
+	// directories looked at for it, each with where it leads.
+	follow bool
+	hops   sync.Map
 
 	self     sync.Once
 	selfFile *os.File // the directory itself, opened by linkFrom
 	selfErr  error
 }
+
+// FollowInside makes paths lead through absolute links too, as long as they end
+// inside the root; os.Root alone refuses every absolute link. It must be called
+// before the root is shared. Links are looked at once: one that is exchanged
+// later is refused, or leads where it led.
+func (r *Root) FollowInside() { r.follow = true }
 
 // Name returns the directory as it was opened.
 func (r *Root) Name() string { return r.root.Name() }
@@ -38,7 +48,7 @@ func (r *Root) abs(p string) string { return filepath.Join(r.root.Name(), filepa
 
 // Sub opens the directory at p as a root of its own.
 func (r *Root) Sub(p string) (*Root, error) {
-	p, err := r.existing(p)
+	p, err := r.target(p)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +76,7 @@ func (r *Root) full(err error, p string) error {
 
 // Open opens the file or directory at p for reading.
 func (r *Root) Open(p string) (f *os.File, err error) {
-	if p, err = r.existing(p); err != nil {
+	if p, err = r.target(p); err != nil {
 		return nil, err
 	}
 	err = r.disk.do(OpOpen, r.abs(p), func() (err error) {
@@ -113,7 +123,7 @@ func (r *Root) Lstat(p string) (info fs.FileInfo, err error) {
 
 // Stat returns what is at p, following links inside the root.
 func (r *Root) Stat(p string) (info fs.FileInfo, err error) {
-	if p, err = r.existing(p); err != nil {
+	if p, err = r.target(p); err != nil {
 		return nil, err
 	}
 	err = r.disk.do(OpStat, r.abs(p), func() (err error) {
@@ -138,7 +148,7 @@ func (r *Root) Readlink(p string) (text string, err error) {
 // ReadDir returns the entries of the directory at p, sorted by name, each with
 // its Lstat.
 func (r *Root) ReadDir(p string) ([]fs.FileInfo, error) {
-	p, err := r.existing(p)
+	p, err := r.target(p)
 	if err != nil {
 		return nil, err
 	}
@@ -212,6 +222,10 @@ func (r *Root) Remove(p string) error {
 // RemoveAll removes p and what is below it; a missing p is no error.
 func (r *Root) RemoveAll(p string) error {
 	if !r.disk.hooked() {
+		p, err := r.existing(p)
+		if err != nil {
+			return err
+		}
 		return r.full(r.root.RemoveAll(p), p)
 	}
 	// A kill can fall between any two removals, so a watcher sees each.

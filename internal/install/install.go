@@ -21,6 +21,8 @@ type Layout struct {
 	// receipt, journal, lock file and staging: ".skillpm" in a project. It must
 	// be on the file system of the targets.
 	State string
+	// Personal says that Root is the user's home directory, for messages.
+	Personal bool
 	// Files are the absolute paths of the files a transaction may write, in
 	// writing order: skills.toml, then skills.lock. A journal that names any
 	// other file is refused.

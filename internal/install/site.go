@@ -46,6 +46,7 @@ func openSite(layout Layout, opt Options) (*site, error) {
 	if err != nil {
 		return nil, fsx.Diag(err, "open `"+layout.Root+"`")
 	}
+	root.FollowInside() // ~/.claude is often a link to where its owner keeps dotfiles
 	return &site{layout: layout, opt: opt, root: root}, nil
 }
 

@@ -33,7 +33,7 @@ func (g *staging) finish(j *journal) error {
 				return diag.New(diag.InstallConflict, "%s", e).WithHint("run the command again; nothing was lost")
 			}
 			if fsx.IsCrossDevice(err) {
-				return unsafeTarget(path.Dir(sw.Place), "it is on another file system than `"+g.site.layout.State+"`, so a skill cannot be swapped in at once").WithCause(err)
+				return g.site.unsafeTarget(path.Dir(sw.Place), "it is on another file system than `"+g.site.layout.State+"`, so a skill cannot be swapped in at once").WithCause(err)
 			}
 			return fsx.Diag(err, "install `"+sw.Place+"`")
 		}

@@ -37,7 +37,7 @@ func (s *site) targets(dirs []string) ([]target, error) {
 			if other.real == real {
 				fresh = false
 			} else if within(real, other.real) || within(other.real, real) {
-				faults = append(faults, unsafeTarget(dir, "one of it and `"+other.dir+"` lies in the other"))
+				faults = append(faults, s.unsafeTarget(dir, "one of it and `"+other.dir+"` lies in the other"))
 			}
 		}
 		if fresh {
@@ -50,19 +50,35 @@ func (s *site) targets(dirs []string) ([]target, error) {
 // within reports whether the slash path p is dir or below it.
 func within(p, dir string) bool { return p == dir || strings.HasPrefix(p, dir+"/") }
 
-func unsafeTarget(dir, why string) *diag.Error {
-	return diag.New(diag.TargetUnsafe, "target `%s` is not safe to write to: %s", dir, why).
-		WithHint("name a directory inside the project under `[install]`")
+func (s *site) unsafeTarget(dir, why string) *diag.Error {
+	e := diag.New(diag.TargetUnsafe, "target `%s` is not safe to write to: %s", dir, why)
+	if s.layout.Personal {
+		return e.WithHint("make it a directory, or a link to one, below your home directory")
+	}
+	return e.WithHint("name a directory inside the project under `[install]`")
+}
+
+// CheckTargets says what keeps skills from being put into targets: target_unsafe
+// for one that leads out of the root or into another, install_conflict for a file
+// in the way. It writes nothing.
+func CheckTargets(layout Layout, opt Options, targets []string) error {
+	s, err := openSite(layout, opt)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	_, err = s.targets(targets)
+	return err
 }
 
 // resolve follows the links of the part of dir that exists. The root refuses to
 // leave it anyway; this says so before anything is staged, and with a code.
 func (s *site) resolve(dir string) (string, error) {
 	if err := skill.CheckPath(dir); err != nil {
-		return "", unsafeTarget(dir, err.Error())
+		return "", s.unsafeTarget(dir, err.Error())
 	}
 	if within(dir, s.layout.State) && dir != s.state(hiddenName) || within(s.layout.State, dir) {
-		return "", unsafeTarget(dir, "skillpm keeps its own files there")
+		return "", s.unsafeTarget(dir, "skillpm keeps its own files there")
 	}
 	base, err := filepath.EvalSymlinks(s.layout.Root)
 	if err != nil {
@@ -89,11 +105,14 @@ func (s *site) resolve(dir string) (string, error) {
 func (s *site) resolved(dir, base, full, rest string, mode os.FileMode) (string, error) {
 	real, err := filepath.EvalSymlinks(full)
 	if err != nil {
-		return "", unsafeTarget(dir, "`"+full+"` is a link that leads nowhere")
+		return "", s.unsafeTarget(dir, "`"+full+"` is a link that leads nowhere")
 	}
 	rel, err := filepath.Rel(base, real)
 	if err != nil || !filepath.IsLocal(rel) {
-		return "", unsafeTarget(dir, "it leads out of `"+s.layout.Root+"` to `"+real+"`")
+		return "", s.unsafeTarget(dir, "it leads out of `"+s.layout.Root+"` to `"+real+"`")
+	}
+	if where := path.Join(filepath.ToSlash(rel), rest); where != dir && where != s.state(hiddenName) && within(where, s.layout.State) {
+		return "", s.unsafeTarget(dir, "skillpm keeps its own files there")
 	}
 	info, err := os.Stat(real)
 	if err != nil {

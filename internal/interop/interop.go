@@ -278,6 +278,10 @@ func (r *reading) openTree(name string) (*file, *node, error) {
 }
 
 func readFile(fsys fs.FS, name string) ([]byte, error) {
+	// An fs.FS cannot be told not to wait for the writer of a pipe.
+	if info, err := fs.Stat(fsys, name); err == nil && !info.Mode().IsRegular() {
+		return nil, file{path: name}.unreadable(0, 0, "it is no regular file")
+	}
 	in, err := fsys.Open(name)
 	if err != nil {
 		return nil, file{path: name}.unreadable(0, 0, "the file cannot be opened").WithCause(err)

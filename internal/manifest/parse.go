@@ -204,7 +204,7 @@ func (r *reader) trust(root *tomledit.Value) Trust {
 }
 
 // Missing returns manifest_missing for a search from dir upward.
-func Missing(dir string) error {
+func Missing(dir string) *diag.Error {
 	return diag.New(diag.ManifestMissing, "no %s in `%s` or above it", FileName, dir).
 		WithHint("`skillpm init` writes one")
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/internal/install"
+	"github.com/skillpm/skillpm/internal/regular"
 	"github.com/skillpm/skillpm/lockfile"
 	"github.com/skillpm/skillpm/skill"
 )
@@ -57,7 +58,7 @@ func readChecked(dir, file string, f skill.File) ([]byte, error) {
 		return nil, fileError(err)
 	}
 	defer root.Close()
-	handle, err := root.Open(filepath.FromSlash(file))
+	handle, err := regular.OpenIn(root, filepath.FromSlash(file))
 	if err != nil {
 		return nil, fileError(err)
 	}

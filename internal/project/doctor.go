@@ -191,6 +191,11 @@ func (d *doctor) agents(p *Project) {
 
 // targets reports what is missing, broken or in no lock where skillpm installs.
 func (d *doctor) targets(p *Project, layers *LayersResult) {
+	dirs := p.lock.Targets
+	if p.opt.Global {
+		dirs = homeTargets(dirs)
+	}
+	d.failed(install.CheckTargets(p.layout(), p.installOptions(), dirs))
 	seen := map[string]bool{}
 	for _, dir := range layers.Layers {
 		if dir.Fault != "" {

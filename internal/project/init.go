@@ -1,6 +1,7 @@
 package project
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"github.com/skillpm/skillpm/internal/agents"
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/internal/fsx"
+	"github.com/skillpm/skillpm/internal/install"
 	"github.com/skillpm/skillpm/internal/manifest"
 	"github.com/skillpm/skillpm/lockfile"
 	"github.com/skillpm/skillpm/resolver"
@@ -46,7 +48,7 @@ const attributesFile = ".gitattributes"
 const attributesLine = lockfile.FileName + " text eol=lf"
 
 // Init writes a skills.toml into opt.Dir. An existing one is never touched.
-func Init(opt Options, in InitOptions) (*InitResult, error) {
+func Init(ctx context.Context, opt Options, in InitOptions) (*InitResult, error) {
 	p := newProject(opt)
 	p.Root = opt.Dir
 	if opt.Global {
@@ -62,6 +64,7 @@ func Init(opt Options, in InitOptions) (*InitResult, error) {
 		return nil, err
 	}
 	if data, err := readBounded(p.lockPath()); err == nil {
+		p.lockData = data
 		if _, err := lockfile.Parse(data); err != nil && diag.Code(errCode(err)) == diag.LockForeign {
 			return nil, lockFindings(p.display(p.lockPath()), err)
 		}
@@ -73,22 +76,18 @@ func Init(opt Options, in InitOptions) (*InitResult, error) {
 	if err := checkAgents(ids); err != nil {
 		return nil, err
 	}
-	if opt.Global {
-		root, err := (*fsx.FS)(nil).MakeRoot(p.Root, 0o755)
-		if err != nil {
-			return nil, fsx.Diag(err, "make `"+p.Root+"`")
-		}
-		if err := root.Close(); err != nil {
-			return nil, err
-		}
-	}
 	data := manifest.Template(ids, in.Targets)
 	var err error
 	if p.manifest, err = manifest.Parse(p.display(file), data, resolver.CheckRange); err != nil {
 		return nil, err
 	}
-	if err := (*fsx.FS)(nil).WriteAtomic(file, data, 0o644); err != nil {
-		return nil, fsx.Diag(err, "write `"+p.display(file)+"`")
+	session, err := p.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer session.Close()
+	if err := session.Write(install.FileChange{Path: file, Data: data}); err != nil {
+		return nil, err
 	}
 	p.config = p.manifest.Config
 	r := &InitResult{Manifest: p.display(file), Agents: ids, Targets: p.targets()}

@@ -18,7 +18,7 @@ func InitFrom(ctx context.Context, opt Options, in InitOptions, from []string, i
 	if err != nil {
 		return nil, err
 	}
-	r, err := Init(opt, in)
+	r, err := Init(ctx, opt, in)
 	if r == nil || err != nil {
 		return nil, err
 	}

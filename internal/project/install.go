@@ -40,7 +40,8 @@ type InstallOptions struct {
 // Install makes the disk equal the lock. A lock that the manifest has left
 // behind is resolved first, unless opt.Frozen.
 func (p *Project) Install(ctx context.Context, opt InstallOptions) (*Change, error) {
-	if opt.NoManifest {
+	if opt.NoManifest { // the lock speaks for the manifest that is not here
+		p = p.with(p.permit.nameRoots(p.lock))
 		p.reportRetractions(p.lock)
 		return p.apply(ctx, transaction{old: p.lock, lock: p.lock}, opt)
 	}
@@ -57,7 +58,9 @@ func (p *Project) Install(ctx context.Context, opt InstallOptions) (*Change, err
 		}
 	}
 	// Mostly the lock is current: the disk is looked at while that is found out.
-	ahead := p.previewAhead(ctx, opt)
+	lookCtx, stopLooking := context.WithCancel(ctx)
+	defer stopLooking()
+	ahead := p.previewAhead(lookCtx, opt)
 	stale, err := p.staleness(ctx, opt.Frozen)
 	if err != nil {
 		return nil, err
@@ -66,6 +69,7 @@ func (p *Project) Install(ctx context.Context, opt InstallOptions) (*Change, err
 		p.reportRetractions(p.lock)
 		return p.apply(ctx, transaction{old: p.lock, lock: p.lock, preview: ahead}, opt)
 	}
+	stopLooking()
 	if opt.Frozen {
 		return nil, stale.Err()
 	}
@@ -205,6 +209,9 @@ func (p *Project) desired(old, l *lockfile.Lock, force bool) install.Desired {
 // apply carries a transaction out: bytes, checks, trust, disk, files.
 func (p *Project) apply(ctx context.Context, t transaction, opt InstallOptions) (*Change, error) {
 	if err := p.checkReserved(opt.ReservedNames, t.lock); err != nil {
+		return nil, err
+	}
+	if err := p.checkPathPlaces(t.lock); err != nil {
 		return nil, err
 	}
 	change := &Change{
@@ -369,6 +376,9 @@ func (p *Project) unchangedSince() error {
 		path string
 		data []byte
 	}{{p.manifestPath(), p.manifestData}, {p.lockPath(), p.lockData}} {
+		if p.lockAlone && f.path == p.manifestPath() {
+			continue
+		}
 		now, err := readBounded(f.path)
 		if err != nil && f.data == nil {
 			continue

@@ -14,6 +14,7 @@ import (
 
 	"github.com/skillpm/skillpm/internal/agents"
 	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/regular"
 	"github.com/skillpm/skillpm/lockfile"
 	"github.com/skillpm/skillpm/skill/derive"
 	"github.com/skillpm/skillpm/skill/parse"
@@ -222,7 +223,7 @@ const trainable = "trainable"
 // trainingMode returns the mode of a directory's training.zon, "" where there is
 // no valid one.
 func trainingMode(dir, name string) string {
-	f, err := openRegular(filepath.Join(dir, parse.TrainingFile))
+	f, err := regular.Open(filepath.Join(dir, parse.TrainingFile))
 	if err != nil {
 		return ""
 	}
@@ -241,7 +242,7 @@ func trainingMode(dir, name string) string {
 // readHead returns a SKILL.md up to the line that closes its frontmatter: the
 // body stays unread. Without a frontmatter it is the first line.
 func readHead(file string) ([]byte, error) {
-	f, err := openRegular(file)
+	f, err := regular.Open(file)
 	if err != nil {
 		return nil, err
 	}
@@ -265,18 +266,6 @@ func readHead(file string) ([]byte, error) {
 		}
 	}
 	return head, nil
-}
-
-// openRegular opens a file that is one: opening a pipe would wait for a writer.
-func openRegular(file string) (*os.File, error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "open", Path: file, Err: errors.New("no regular file")}
-	}
-	return os.Open(file)
 }
 
 // inProject reports whether a path, links followed, lies in the project or its

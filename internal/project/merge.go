@@ -22,9 +22,9 @@ const mergeAttribute = lockfile.FileName + " merge=skillpm"
 // others are asked too) and the driver in the repository's own configuration.
 func InstallMergeDriver(ctx context.Context, opt Options) (string, error) {
 	p := newProject(opt)
-	root, ok := findRoot(opt.Dir)
-	if !ok {
-		root = opt.Dir
+	root := opt.Dir
+	if f := p.rootSearch().from(opt.Dir); f.manifest {
+		root = f.dir
 	}
 	p.Root = root
 	if _, ok := gitTop(root); !ok {

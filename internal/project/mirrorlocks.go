@@ -70,8 +70,8 @@ func (p *Project) ownLock() ([]NamedLock, error) {
 	if p.lock != nil {
 		return []NamedLock{{p.display(p.lockPath()), p.lock}}, nil
 	}
-	if dir, ok := findUpward(p.opt.Dir, lockfile.FileName); ok {
-		return p.locksAt(filepath.Join(dir, lockfile.FileName), nil)
+	if f := p.rootSearch().from(p.opt.Dir); f.lock {
+		return p.locksAt(filepath.Join(f.dir, lockfile.FileName), nil)
 	}
 	return nil, diag.New(diag.LockOutdated, "there is no %s here or above", lockfile.FileName).
 		WithHint("`skillpm lock` writes one; or name locks: `skillpm mirror push DEST path/to/skills.lock`")
@@ -102,9 +102,9 @@ func readStdin(r io.Reader) ([]byte, error) {
 	if r == nil {
 		return nil, usage("nothing can be read from standard input here")
 	}
-	data, err := io.ReadAll(io.LimitReader(r, maxProjectFile+1))
-	if err == nil && len(data) > maxProjectFile {
-		err = diag.New(diag.FetchTooLarge, "standard input has more than %d bytes", maxProjectFile)
+	data, err := io.ReadAll(io.LimitReader(r, MaxFileBytes+1))
+	if err == nil && len(data) > MaxFileBytes {
+		err = diag.New(diag.FetchTooLarge, "standard input has more than %d bytes", MaxFileBytes)
 	}
 	return data, err
 }

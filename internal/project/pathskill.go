@@ -10,6 +10,8 @@ import (
 	"github.com/skillpm/skillpm/fetch"
 	"github.com/skillpm/skillpm/fetch/local"
 	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/regular"
+	"github.com/skillpm/skillpm/lockfile"
 	"github.com/skillpm/skillpm/resolver"
 	"github.com/skillpm/skillpm/skill"
 	"github.com/skillpm/skillpm/skill/parse"
@@ -35,6 +37,9 @@ func (p *Project) checkPathSource(src skill.Source) error {
 		return diag.New(diag.SkillNotFound, "no directory %s", src.Path()).WithCause(err)
 	}
 	realBase, err := filepath.EvalSymlinks(base)
+	if errors.Is(err, fs.ErrNotExist) { // of one's own skills, before the first is there
+		realBase, err = base, nil
+	}
 	if err != nil {
 		return fileError(err)
 	}
@@ -44,6 +49,46 @@ func (p *Project) checkPathSource(src skill.Source) error {
 			WithHint("a repository elsewhere on this disk is written file:///…")
 	}
 	return nil
+}
+
+// checkPathPlaces refuses path skills whose source lies in a target under another
+// name than their key: skillpm manages what is there, and would replace or remove
+// the source itself.
+func (p *Project) checkPathPlaces(l *lockfile.Lock) error {
+	targets := l.Targets
+	if p.opt.Global {
+		targets = homeTargets(targets)
+	}
+	var list diag.List
+	for _, e := range l.Skills {
+		if e.Source.Type != lockfile.TypePath {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(p.pathDir(e.Source.Path))
+		if err != nil {
+			continue // that it is missing is told elsewhere
+		}
+		for _, t := range targets {
+			if !managed(filepath.Join(p.layout().Root, filepath.FromSlash(t)), real, e.Key) {
+				continue
+			}
+			list = append(list, diag.New(diag.SourceNotAllowed, "the path skill `%s` lies in the target %s, where skillpm itself replaces and removes skills", e.Key, t).
+				At(p.display(p.manifestPath()), 0, 0).
+				WithHint("move %s out of the target, or give the skill its name `%s`", e.Source.Path, filepath.Base(real)))
+		}
+	}
+	return list.Err()
+}
+
+// managed reports whether real lies in the directory target, links followed, and
+// is not the place there that key itself has.
+func managed(target, real, key string) bool {
+	dir, err := filepath.EvalSymlinks(target)
+	if err != nil {
+		return false
+	}
+	inside, err := filepath.Rel(dir, real)
+	return err == nil && filepath.IsLocal(inside) && inside != key
 }
 
 // gitTop returns the git work tree that holds dir.
@@ -70,14 +115,10 @@ func (p *Project) readPathSkill(src skill.Source) (skillFile, error) {
 	if err != nil {
 		return skillFile{}, diag.New(diag.SkillNotFound, "no SKILL.md in %s", src.Path()).WithCause(err)
 	}
-	info, err := os.Stat(filepath.Join(dir, name))
-	if err != nil {
-		return skillFile{}, fileError(err)
+	data, err := regular.Read(filepath.Join(dir, name), parse.MaxFileBytes)
+	if errors.Is(err, regular.ErrTooLarge) {
+		return skillFile{}, diag.New(diag.TreeTooLarge, "%s/%s has more than %d bytes", src.Path(), name, parse.MaxFileBytes)
 	}
-	if info.Size() > parse.MaxFileBytes {
-		return skillFile{}, diag.New(diag.TreeTooLarge, "%s/%s has %d bytes; the limit is %d", src.Path(), name, info.Size(), parse.MaxFileBytes)
-	}
-	data, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
 		return skillFile{}, fileError(err)
 	}

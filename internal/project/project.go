@@ -17,7 +17,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,6 +28,7 @@ import (
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/internal/install"
 	"github.com/skillpm/skillpm/internal/manifest"
+	"github.com/skillpm/skillpm/internal/regular"
 	"github.com/skillpm/skillpm/lockfile"
 	"github.com/skillpm/skillpm/resolver"
 	"github.com/skillpm/skillpm/signing"
@@ -40,6 +40,9 @@ import (
 type Options struct {
 	// Dir is the absolute directory the search for skills.toml starts from.
 	Dir string
+	// RootPaths names files relative to the project, not to Dir, for reports that
+	// other programs read.
+	RootPaths bool
 	// Global works on the user's own skills instead of a project's.
 	Global bool
 	// Home, ConfigDir, CacheDir and SystemDir are absolute; ConfigDir and
@@ -96,11 +99,13 @@ type files struct {
 	manifest     *manifest.Manifest // as this run edits it
 	written      *manifest.Manifest // as it is on disk
 	manifestData []byte
-	lock         *lockfile.Lock
-	lockData     []byte
-	user         manifest.Config
-	config       manifest.Config
-	policies     *signing.Set
+	// lockAlone: skills.toml was not read, whether it is there or not.
+	lockAlone bool
+	lock      *lockfile.Lock
+	lockData  []byte
+	user      manifest.Config
+	config    manifest.Config
+	policies  *signing.Set
 	// known is what the above say about whom to contact.
 	known func() *grounds
 }
@@ -124,19 +129,34 @@ type shared struct {
 // skills.toml is manifest_missing; a missing skills.lock is no fault.
 func Open(opt Options) (*Project, error) {
 	p := newProject(opt)
-	root, ok := findRoot(p.opt.Dir)
 	if opt.Global {
-		root, ok = p.globalDir(), true
-		if _, err := os.Stat(filepath.Join(root, manifest.FileName)); err != nil {
-			p.Root = root
-			return p.opened(p.loadEmpty())
+		p.Root = p.globalDir()
+		if !isFile(p.manifestPath()) {
+			return p.opened(p.loadUnwritten())
 		}
+		return p.opened(p.load())
 	}
-	if !ok {
-		return nil, manifest.Missing(opt.Dir)
+	f := p.rootSearch().from(opt.Dir)
+	if !f.manifest {
+		return nil, f.noManifest(opt.Dir)
 	}
-	p.Root = root
+	p.Root = f.dir
 	return p.opened(p.load())
+}
+
+// Elsewhere reports whether the project is another directory than the one the
+// search for it began in.
+func (p *Project) Elsewhere() bool { return !p.opt.Global && p.Root != filepath.Clean(p.opt.Dir) }
+
+// loadUnwritten is load where skills.toml is still to be written: it requires
+// nothing, and a lock may stand beside it all the same.
+func (p *Project) loadUnwritten() error {
+	if err := p.loadEmpty(); err != nil {
+		return err
+	}
+	err := p.loadLock()
+	p.known = p.files.index()
+	return err
 }
 
 // OpenDir is Open for commands that work without a project: where there is no
@@ -154,18 +174,20 @@ func OpenDir(opt Options) (*Project, error) {
 // OpenLock is Open for --no-manifest: the lock is found upward and stands alone.
 func OpenLock(opt Options) (*Project, error) {
 	p := newProject(opt)
-	root, ok := findUpward(opt.Dir, lockfile.FileName)
-	if !ok {
-		return nil, diag.New(diag.LockOutdated, "no %s in %s or above it", lockfile.FileName, opt.Dir).
-			WithHint("`skillpm lock` writes one")
+	p.lockAlone = true
+	if opt.Global {
+		p.Root = p.globalDir()
+		if !isFile(p.lockPath()) {
+			return nil, p.noLock()
+		}
+		return p.opened(p.loadUnwritten())
 	}
-	p.Root = root
-	if err := p.loadEmpty(); err != nil {
-		return nil, err
+	f := p.rootSearch().from(opt.Dir)
+	if !f.lock {
+		return nil, f.noLockFile(opt.Dir)
 	}
-	err := p.loadLock()
-	p.known = p.files.index()
-	return p.opened(err)
+	p.Root = f.dir
+	return p.opened(p.loadUnwritten())
 }
 
 // newProject returns a project of which no file was read yet.
@@ -205,21 +227,6 @@ func (p *Project) getenv(name string) string {
 		}
 	}
 	return ""
-}
-
-func findRoot(dir string) (string, bool) { return findUpward(dir, manifest.FileName) }
-
-func findUpward(dir, name string) (string, bool) {
-	for {
-		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && !info.IsDir() {
-			return dir, true
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return "", false
-		}
-		dir = parent
-	}
 }
 
 func (p *Project) globalDir() string { return filepath.Join(p.opt.ConfigDir, "global") }
@@ -372,7 +379,7 @@ func (p *Project) lockPath() string     { return filepath.Join(p.Root, lockfile.
 // display returns path as the user would write it: relative to where they are
 // if it lies below, absolute otherwise.
 func (p *Project) display(path string) string {
-	if rel, err := filepath.Rel(p.opt.Dir, path); err == nil && !strings.HasPrefix(rel, "..") {
+	if rel, err := filepath.Rel(p.opt.Dir, path); err == nil && !p.opt.RootPaths && !strings.HasPrefix(rel, "..") {
 		return filepath.ToSlash(rel)
 	}
 	if rel, err := filepath.Rel(p.Root, path); err == nil && !strings.HasPrefix(rel, "..") {
@@ -381,11 +388,11 @@ func (p *Project) display(path string) string {
 	return path
 }
 
-// maxProjectFile bounds skills.toml, skills.lock and configuration files: a lock
+// MaxFileBytes bounds skills.toml, skills.lock and configuration files: a lock
 // of 10,000 skills has about 15 MB.
-const maxProjectFile = 64 << 20
+const MaxFileBytes = 64 << 20
 
-// readBounded reads a file of at most maxProjectFile. A larger one is what the
+// readBounded reads a file of at most MaxFileBytes. A larger one is what the
 // file would be if it could not be parsed: manifest_invalid, policy_invalid,
 // lock_corrupt, and fetch_too_large for a file of another kind.
 func readBounded(path string) ([]byte, error) {
@@ -404,17 +411,10 @@ func readBounded(path string) ([]byte, error) {
 }
 
 func readAs(tooLarge diag.Code, path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fileError(err)
+	data, err := regular.Read(path, MaxFileBytes)
+	if errors.Is(err, regular.ErrTooLarge) {
+		return nil, diag.New(tooLarge, "%s has more than %d bytes", path, MaxFileBytes)
 	}
-	if !info.Mode().IsRegular() {
-		return nil, diag.New(diag.PermissionDenied, "%s is no regular file", path)
-	}
-	if info.Size() > maxProjectFile {
-		return nil, diag.New(tooLarge, "%s has %d bytes; the limit is %d", path, info.Size(), maxProjectFile)
-	}
-	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fileError(err)
 	}
@@ -429,15 +429,18 @@ func fileError(err error) error {
 		return err
 	case errors.Is(err, fs.ErrPermission):
 		return diag.New(diag.PermissionDenied, "a file cannot be read or written").WithCause(err)
+	case errors.Is(err, regular.ErrNotRegular):
+		return diag.New(diag.PermissionDenied, "a file was expected, and something else is there").WithCause(err).
+			WithHint("pipes and devices are not read: they may never end")
 	}
-	return diag.New(diag.PermissionDenied, "the file system refused").WithCause(err)
+	return diag.New(diag.DiskFailed, "the file system refused").WithCause(err)
 }
 
 // layout says where install finds and writes this project's files.
 func (p *Project) layout() install.Layout {
 	l := install.Layout{Root: p.Root, State: stateDir, Files: []string{p.manifestPath(), p.lockPath()}}
 	if p.opt.Global {
-		l.Root = p.opt.Home
+		l.Root, l.Personal = p.opt.Home, true
 	}
 	return l
 }

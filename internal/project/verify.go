@@ -65,6 +65,13 @@ func (p *Project) Verify(ctx context.Context, opt VerifyOptions) (*VerifyResult,
 		list = append(list, e)
 		bad[string(f.Key)] = true
 	}
+	if opt.Strict {
+		strangers, err := p.strangers(ctx)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, strangers...)
+	}
 	for _, e := range p.lock.Skills {
 		v, err := p.verifyEntry(ctx, e, report, bad[e.Key])
 		if err != nil {
@@ -82,9 +89,41 @@ func (p *Project) Verify(ctx context.Context, opt VerifyOptions) (*VerifyResult,
 	return result, list.Err()
 }
 
+// strangers are the skills in directories of this project, or of the user's own
+// with -g, that some agent reads beside the targets: no lock names them, and an
+// agent obeys them all the same. Links to locked skills are none.
+func (p *Project) strangers(ctx context.Context) (diag.List, error) {
+	layers, err := p.Layers(ctx, LayersOptions{})
+	if err != nil {
+		return nil, err
+	}
+	var list diag.List
+	for _, dir := range layers.Layers {
+		if dir.Target || dir.scope != p.ownScope() {
+			continue
+		}
+		for _, s := range dir.Skills {
+			if s.State == StateSame || s.Locked {
+				continue
+			}
+			list = append(list, diag.New(diag.SkillUnlocked, "`%s` is a skill that no lock names, in a directory that agents read", s.Path).
+				At(s.Path, 0, 0).WithHint("remove it, or add it to skills.toml as { path = … }"))
+		}
+	}
+	return list, nil
+}
+
 func (p *Project) noLock() *diag.Error {
 	return diag.New(diag.LockOutdated, "there is no %s", lockfile.FileName).At(p.display(p.lockPath()), 0, 0).
-		WithHint("`skillpm lock` writes one")
+		WithHint("`skillpm lock%s` writes one", p.scopeFlag())
+}
+
+// scopeFlag is what a command in a hint needs to work where this run does.
+func (p *Project) scopeFlag() string {
+	if p.opt.Global {
+		return " -g"
+	}
+	return ""
 }
 
 func (p *Project) verifyEntry(ctx context.Context, e *lockfile.Entry, report *install.Report, bad bool) (Verified, error) {

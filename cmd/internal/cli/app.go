@@ -29,6 +29,8 @@ type App struct {
 	flags globals
 	// diagnostics are the warnings and notes of this run.
 	diagnostics diag.List
+	// saidWhere: the project that is worked on was named.
+	saidWhere bool
 }
 
 // globals are the flags every command has; each has a SKILLPM_* variable.

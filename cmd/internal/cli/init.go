@@ -65,7 +65,7 @@ are taken over, as by import.`,
 		if len(from) > 0 {
 			return app.initFrom(ctx, opt, in, from, &f)
 		}
-		r, err := project.Init(opt, in)
+		r, err := project.Init(ctx, opt, in)
 		return resultOr(r, err, func(r *project.InitResult) Result { return initResult{r} })
 	})
 }

@@ -103,13 +103,13 @@ func (app *App) with(open opener, s scope, change func(*project.Options) error, 
 			return nil, err
 		}
 	}
-	result, err := opened(open, opt, f)
+	result, err := app.opened(open, opt, f)
 	for range overtakenRetries {
 		if !errors.Is(err, project.ErrOvertaken) {
 			break
 		}
 		app.diagnostics = nil
-		result, err = opened(open, opt, f)
+		result, err = app.opened(open, opt, f)
 	}
 	return result, err
 }
@@ -118,13 +118,22 @@ func (app *App) with(open opener, s scope, change func(*project.Options) error, 
 // project's files first; a few runs at once all get their turn.
 const overtakenRetries = 5
 
-func opened(open opener, opt project.Options, f func(*project.Project) (Result, error)) (Result, error) {
+func (app *App) opened(open opener, opt project.Options, f func(*project.Project) (Result, error)) (Result, error) {
 	p, err := open(opt)
 	if err != nil {
 		return nil, err
 	}
 	defer p.Close()
+	app.sayWhere(p)
 	return f(p)
+}
+
+// sayWhere names the project that was found above the current directory, once.
+func (app *App) sayWhere(p *project.Project) {
+	if p.Elsewhere() && !app.saidWhere {
+		app.saidWhere = true
+		app.UI.Infof("project: %s\n", diag.Escape(p.Root))
+	}
 }
 
 // resultOr keeps a nil pointer from becoming a non-nil Result.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/skillpm/skillpm/cmd/internal/report"
 	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/project"
 )
 
 // sortedNames returns the keys of m in order.
@@ -19,7 +20,17 @@ func sortedNames(m map[string]string) []string {
 }
 
 // rendered turns findings into a foreign document; err still decides the status.
-func (app *App) rendered(format, suite string, cases []report.Case, err error) (Result, error) {
+// Their files are relative to dir, and to the checkout in the document.
+func (app *App) rendered(format, suite, dir string, cases []report.Case, err error) (Result, error) {
+	for i, c := range cases {
+		moved := make(diag.List, len(c.Findings))
+		for k, e := range c.Findings {
+			named := *e
+			named.File = project.CheckoutPath(dir, e.File)
+			moved[k] = &named
+		}
+		cases[i].Findings = moved
+	}
 	data, renderErr := report.Render(format, suite, buildVersion(), cases)
 	if renderErr != nil {
 		return nil, renderErr

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"github.com/skillpm/skillpm/internal/author"
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/internal/project"
+	"github.com/skillpm/skillpm/internal/regular"
 	"github.com/skillpm/skillpm/signing"
 	"github.com/skillpm/skillpm/skill"
 )
@@ -302,15 +302,10 @@ func (app *App) inspectBundle(name, source string) (*signing.Inspection, error) 
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
 		file = filepath.Join(file, skill.SignatureFile)
 	}
-	f, err := os.Open(file)
+	data, err := regular.Read(file, signing.MaxBundleBytes+1)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, diag.New(diag.SignatureMissing, "no signature here").At(app.display(file), 0, 0)
 	}
-	if err != nil {
-		return nil, diag.New(diag.PermissionDenied, "the signature cannot be read").At(app.display(file), 0, 0).WithCause(err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, signing.MaxBundleBytes+1))
 	if err != nil {
 		return nil, diag.New(diag.PermissionDenied, "the signature cannot be read").At(app.display(file), 0, 0).WithCause(err)
 	}

@@ -2,9 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -12,8 +9,6 @@ import (
 
 	"github.com/skillpm/skillpm/cmd/internal/ui"
 	"github.com/skillpm/skillpm/internal/diag"
-	"github.com/skillpm/skillpm/internal/fsx"
-	"github.com/skillpm/skillpm/internal/manifest"
 	"github.com/skillpm/skillpm/internal/project"
 	"github.com/skillpm/skillpm/signing"
 	"github.com/skillpm/skillpm/skill"
@@ -26,44 +21,13 @@ func (t *trustTarget) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&t.user, "user", false, "edit your own trust.toml, for all projects, instead of skills.toml")
 }
 
-// policyFile is a policy's text and where it goes back to.
-type policyFile struct {
-	path  string
-	data  []byte
-	scope signing.Scope
-}
-
-func (app *App) policyFile(t trustTarget) (*policyFile, error) {
+// editPolicy changes the policy by edit, under the lock of whoever else writes it.
+func (app *App) editPolicy(ctx context.Context, t trustTarget, edit func(project.PolicyFile) ([]byte, error)) error {
 	opt, err := app.options(false)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	f := &policyFile{path: filepath.Join(opt.ConfigDir, "trust.toml"), scope: signing.ScopeUser}
-	if !t.user {
-		p, err := project.Open(opt)
-		if err != nil {
-			return nil, err
-		}
-		f.path, f.scope = filepath.Join(p.Root, manifest.FileName), signing.ScopeProject
-		p.Close()
-	}
-	f.data, err = os.ReadFile(f.path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, diag.New(diag.PermissionDenied, "the trust rules cannot be read").At(f.path, 0, 0).WithCause(err)
-	}
-	return f, nil
-}
-
-func (f *policyFile) write(data []byte) error {
-	root, err := (*fsx.FS)(nil).MakeRoot(filepath.Dir(f.path), 0o755)
-	if err != nil {
-		return fsx.Diag(err, "make the directory of the trust rules")
-	}
-	defer root.Close()
-	if err := root.WriteAtomic(filepath.Base(f.path), data, 0o644); err != nil {
-		return fsx.Diag(err, "write the trust rules")
-	}
-	return nil
+	return project.EditPolicy(ctx, opt, t.user, edit)
 }
 
 type trustEdit struct {
@@ -176,47 +140,55 @@ before the file's other rules, since the first that matches decides.
 	}
 	target.add(cmd)
 	signer.add(cmd)
-	return app.command(cmd, "trust-add", func(_ context.Context, args []string) (Result, error) {
-		f, err := app.policyFile(target)
-		if err != nil {
-			return nil, err
-		}
-		text, err := signer.rule(app, args[0], filepath.Dir(f.path))
-		if err != nil {
-			return nil, err
-		}
-		data, err := signing.AddRule(f.path, f.data, f.scope, text, !signer.last)
-		if err != nil {
-			return nil, err
-		}
-		policy, err := signing.ParsePolicy(f.path, data, f.scope)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := signing.NewSet(signing.SetOptions{}, policy); err != nil { // the files it names must be there
-			return nil, err
-		}
-		return trustEdit{File: app.display(f.path), Rule: text}, f.write(data)
+	return app.command(cmd, "trust-add", func(ctx context.Context, args []string) (Result, error) {
+		var r trustEdit
+		return editedPolicy(&r, app.editPolicy(ctx, target, func(f project.PolicyFile) ([]byte, error) {
+			text, err := signer.rule(app, args[0], filepath.Dir(f.Path))
+			if err != nil {
+				return nil, err
+			}
+			r = trustEdit{File: app.display(f.Path), Rule: text}
+			return withRule(f, text, !signer.last)
+		}))
 	})
+}
+
+// withRule returns the policy's text with a rule that can be used.
+func withRule(f project.PolicyFile, rule string, first bool) ([]byte, error) {
+	data, err := signing.AddRule(f.Path, f.Data, f.Scope, rule, first)
+	if err != nil {
+		return nil, err
+	}
+	policy, err := signing.ParsePolicy(f.Path, data, f.Scope)
+	if err != nil {
+		return nil, err
+	}
+	_, err = signing.NewSet(signing.SetOptions{}, policy) // the files it names must be there
+	return data, err
+}
+
+// editedPolicy is the result of an edit, none if it failed.
+func editedPolicy(r *trustEdit, err error) (Result, error) {
+	if err != nil {
+		return nil, err
+	}
+	return *r, nil
 }
 
 func newTrustRemoveCmd(app *App) *cobra.Command {
 	var target trustTarget
 	cmd := &cobra.Command{Use: "remove MATCH", Short: "Remove the rules with exactly this match", Args: cobra.ExactArgs(1)}
 	target.add(cmd)
-	return app.command(cmd, "trust-remove", func(_ context.Context, args []string) (Result, error) {
-		f, err := app.policyFile(target)
-		if err != nil {
-			return nil, err
-		}
-		data, n, err := signing.RemoveRule(f.path, f.data, f.scope, args[0])
-		if err != nil {
-			return nil, err
-		}
-		if n == 0 {
-			return nil, diag.New(diag.PolicyNoMatch, "no rule here has the match `%s`", args[0]).At(app.display(f.path), 0, 0).WithHint("`skillpm trust list` shows them")
-		}
-		return trustEdit{File: app.display(f.path), Removed: n}, f.write(data)
+	return app.command(cmd, "trust-remove", func(ctx context.Context, args []string) (Result, error) {
+		var r trustEdit
+		return editedPolicy(&r, app.editPolicy(ctx, target, func(f project.PolicyFile) ([]byte, error) {
+			data, n, err := signing.RemoveRule(f.Path, f.Data, f.Scope, args[0])
+			if err == nil && n == 0 {
+				err = diag.New(diag.PolicyNoMatch, "no rule here has the match `%s`", args[0]).At(app.display(f.Path), 0, 0).WithHint("`skillpm trust list` shows them")
+			}
+			r = trustEdit{File: app.display(f.Path), Removed: n}
+			return data, err
+		}))
 	})
 }
 
@@ -232,20 +204,16 @@ overrule it.`,
 	}
 	target.add(cmd)
 	cmd.Flags().StringVar(&as, "as", "", "identity, key or digest; guessed if not given")
-	return app.command(cmd, "trust-revoke", func(_ context.Context, args []string) (Result, error) {
+	return app.command(cmd, "trust-revoke", func(ctx context.Context, args []string) (Result, error) {
 		kind, err := denyKind(as, args[0])
 		if err != nil {
 			return nil, err
 		}
-		f, err := app.policyFile(target)
-		if err != nil {
-			return nil, err
-		}
-		data, err := signing.AddDeny(f.path, f.data, f.scope, kind, args[0])
-		if err != nil {
-			return nil, err
-		}
-		return trustEdit{File: app.display(f.path), Denied: args[0]}, f.write(data)
+		var r trustEdit
+		return editedPolicy(&r, app.editPolicy(ctx, target, func(f project.PolicyFile) ([]byte, error) {
+			r = trustEdit{File: app.display(f.Path), Denied: args[0]}
+			return signing.AddDeny(f.Path, f.Data, f.Scope, kind, args[0])
+		}))
 	})
 }
 

@@ -148,7 +148,7 @@ func (app *App) validate(ctx context.Context, paths []string, opt parse.Validate
 	}
 	findings := r.Findings()
 	if f.format != "text" {
-		return app.rendered(f.format, "validate", validateCases(r), findings.Err())
+		return app.rendered(f.format, "validate", app.dir(), validateCases(r), findings.Err())
 	}
 	result := newValidateResult(r)
 	result.Fixes = made

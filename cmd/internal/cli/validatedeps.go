@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/internal/manifest"
+	"github.com/skillpm/skillpm/internal/project"
+	"github.com/skillpm/skillpm/internal/regular"
 	"github.com/skillpm/skillpm/lockfile"
 	"github.com/skillpm/skillpm/resolver"
 	"github.com/skillpm/skillpm/skill/parse"
@@ -18,19 +19,6 @@ import (
 
 // The commands that judge skills on disk read the project's files themselves:
 // opening the project would open the cache, and they must not write even that.
-
-// upward returns the path of the file name in the working directory or above it.
-func (app *App) upward(name string) (string, bool) {
-	for dir := app.dir(); ; dir = filepath.Dir(dir) {
-		file := filepath.Join(dir, name)
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
-			return file, true
-		}
-		if dir == filepath.Dir(dir) {
-			return "", false
-		}
-	}
-}
 
 // ignoredNotes returns [validate] ignore of the project, else of the user. A
 // file that cannot be read is a warning here: it says nothing of the skill.
@@ -41,15 +29,15 @@ func (app *App) ignoredNotes() []string {
 		return nil
 	}
 	user := filepath.Join(opt.ConfigDir, manifest.ConfigName)
-	if data, err := os.ReadFile(user); err == nil {
+	if data, err := regular.Read(user, project.MaxFileBytes); err == nil {
 		c, err := manifest.ParseConfig(user, data)
 		app.warnUnread(user, err)
 		layers = append(layers, c)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		app.warnUnread(user, err)
 	}
-	if file, ok := app.upward(manifest.FileName); ok {
-		data, err := os.ReadFile(file)
+	if root, ok, _ := project.Locate(opt); ok {
+		data, err := regular.Read(filepath.Join(root, manifest.FileName), project.MaxFileBytes)
 		if err == nil {
 			var m *manifest.Manifest
 			if m, err = manifest.Parse(manifest.FileName, data, resolver.CheckRange); err == nil {
@@ -67,14 +55,18 @@ func (app *App) warnUnread(file string, err error) {
 	}
 }
 
-// projectLock reads skills.lock upward of the working directory. root is the
+// projectLock reads skills.lock of the project here or above. root is the
 // project's directory; lock is nil where there is none that can be read.
 func (app *App) projectLock() (lock *lockfile.Lock, root string) {
-	file, ok := app.upward(lockfile.FileName)
+	opt, err := app.options(false)
+	if err != nil {
+		return nil, ""
+	}
+	root, _, ok := project.Locate(opt)
 	if !ok {
 		return nil, ""
 	}
-	data, err := os.ReadFile(file)
+	data, err := regular.Read(filepath.Join(root, lockfile.FileName), project.MaxFileBytes)
 	if err != nil {
 		return nil, ""
 	}
@@ -83,7 +75,7 @@ func (app *App) projectLock() (lock *lockfile.Lock, root string) {
 		app.report(diag.Warn(diag.LockCorrupt, "%s cannot be read", lockfile.FileName).WithCause(err))
 		return nil, ""
 	}
-	return lock, filepath.Dir(file)
+	return lock, root
 }
 
 // lockedDeps answers requirements from the lock and from the skills beside, for

@@ -79,10 +79,14 @@ nothing. A changed, missing or extra file and a missing skill are findings
 		if opt.NoManifest {
 			open = project.OpenLock
 		}
-		return app.with(open, s, nil, func(p *project.Project) (Result, error) {
+		change := func(opt *project.Options) error {
+			opt.RootPaths = format != "text"
+			return nil
+		}
+		return app.with(open, s, change, func(p *project.Project) (Result, error) {
 			r, err := p.Verify(ctx, opt)
 			if r != nil && format != "text" {
-				return app.rendered(format, "verify", verifyCases(r, append(diag.All(err), app.diagnostics...)), err)
+				return app.rendered(format, "verify", p.Root, verifyCases(r, append(diag.All(err), app.diagnostics...)), err)
 			}
 			return resultOr(r, err, func(r *project.VerifyResult) Result { return verifyResult{r} })
 		})

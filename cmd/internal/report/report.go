@@ -102,7 +102,12 @@ type sarifPhysical struct {
 
 type sarifArtifact struct {
 	URI string `json:"uri"`
+	// Base says that URI is relative to the root of the checkout.
+	Base string `json:"uriBaseId,omitempty"`
 }
+
+// sourceRoot is what GitHub and others take for the root of the checkout.
+const sourceRoot = "%SRCROOT%"
 
 type sarifRegion struct {
 	Line   int `json:"startLine"`
@@ -123,7 +128,7 @@ func SARIF(version string, list diag.List) ([]byte, error) {
 		e = e.Redacted()
 		results = append(results, sarifResult{
 			RuleID: string(e.Code), RuleIndex: index[e.Code], Level: level(e), Message: sarifText{diag.Escape(message(e))},
-			Locations: []sarifLocation{{sarifPhysical{Artifact: sarifArtifact{fileURI(e.File)}, Region: region(e)}}},
+			Locations: []sarifLocation{{sarifPhysical{Artifact: artifact(e.File), Region: region(e)}}},
 		})
 	}
 	log := sarifLog{
@@ -167,6 +172,14 @@ func message(e *diag.Error) string {
 		text += "; " + e.Hint
 	}
 	return text
+}
+
+func artifact(file string) sarifArtifact {
+	a := sarifArtifact{URI: fileURI(file)}
+	if !path.IsAbs(file) {
+		a.Base = sourceRoot
+	}
+	return a
 }
 
 // fileURI returns a relative URI reference for a relative path, a file: URI for

@@ -1,0 +1,84 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/flock"
+	"github.com/skillpm/skillpm/internal/fsx"
+	"github.com/skillpm/skillpm/internal/install"
+	"github.com/skillpm/skillpm/signing"
+)
+
+// PolicyFile is a trust policy's text and where it stands.
+type PolicyFile struct {
+	Path  string
+	Data  []byte // nil where the file is still to be made
+	Scope signing.Scope
+}
+
+// EditPolicy replaces the text of a trust policy by what edit makes of it: of the
+// user's own file, or of the project's skills.toml. It holds the lock that every
+// other writer of the file holds, from reading to writing, so that no edit is
+// lost; edit is called once, under the lock, and an error of it writes nothing.
+// Errors: those of edit, project_locked, manifest_missing, permission_denied,
+// disk_full, disk_failed.
+func EditPolicy(ctx context.Context, opt Options, user bool, edit func(PolicyFile) ([]byte, error)) error {
+	if user {
+		return editUserPolicy(ctx, opt, edit)
+	}
+	p, err := Open(opt)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	s, err := install.Begin(ctx, p.layout(), p.installOptions())
+	if err != nil {
+		return err
+	}
+	err = p.editPolicy(s, edit)
+	return errors.Join(err, s.Close())
+}
+
+func (p *Project) editPolicy(s *install.Session, edit func(PolicyFile) ([]byte, error)) error {
+	data, err := readBounded(p.manifestPath()) // what was read before the lock may be old
+	if err != nil {
+		return err
+	}
+	after, err := edit(PolicyFile{p.manifestPath(), data, signing.ScopeProject})
+	if err != nil || slices.Equal(after, data) {
+		return err
+	}
+	return s.Write(install.FileChange{Path: p.manifestPath(), Data: after})
+}
+
+// userLockFile keeps two runs out of the user's own configuration.
+const userLockFile = ".lock"
+
+func editUserPolicy(ctx context.Context, opt Options, edit func(PolicyFile) ([]byte, error)) error {
+	root, err := (*fsx.FS)(nil).MakeRoot(opt.ConfigDir, 0o755)
+	if err != nil {
+		return fsx.Diag(err, "make `"+opt.ConfigDir+"`")
+	}
+	defer root.Close()
+	lock, err := flock.Acquire(ctx, filepath.Join(opt.ConfigDir, userLockFile), flock.Options{
+		Wait: install.DefaultWait, Announce: opt.Announce, What: "your trust rules",
+	})
+	if err != nil {
+		return err
+	}
+	defer lock.Release()
+	f := PolicyFile{Path: filepath.Join(opt.ConfigDir, trustFile), Scope: signing.ScopeUser}
+	if f.Data, err = readBounded(f.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return diag.New(diag.PermissionDenied, "the trust rules cannot be read").At(f.Path, 0, 0).WithCause(err)
+	}
+	after, err := edit(f)
+	if err != nil || f.Data != nil && slices.Equal(after, f.Data) {
+		return err
+	}
+	return fsx.Diag(root.WriteAtomic(trustFile, after, 0o644), "write the trust rules")
+}
