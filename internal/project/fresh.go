@@ -35,6 +35,9 @@ func (p *Project) staleness(ctx context.Context, bytes bool) (diag.List, error) 
 		}
 		list = append(list, graph...)
 	}
+	if len(list) == 0 {
+		list = append(list, p.staleRefs()...)
+	}
 	list = append(list, p.staleChains()...)
 	if len(list) == 0 && bytes && !lockfile.IsCanonical(p.lockData) {
 		list = append(list, p.outdated("%s is not in its canonical form: it was edited by hand", lockfile.FileName))

@@ -296,7 +296,7 @@ func (p *Project) outdatedRef(ctx context.Context, e *lockfile.Entry, src skill.
 	if e.Source.Ref == "" {
 		return row, false, nil
 	}
-	c, _, err := p.at(ctx, src, skill.Key(e.Key), e.Source.Ref)
+	c, _, err := p.at(ctx, src, skill.Key(e.Key), e.Source.Ref, true)
 	if err != nil {
 		return row, false, err
 	}
