@@ -18,7 +18,7 @@ func (o *object) entry(key string) *Entry {
 		e.Source = s.source()
 	}
 	isPath := e.Source.Type == TypePath
-	e.Version = o.str("version", !isPath, checkVersion)
+	e.Version = o.str("version", e.Source.Type == TypeGit, checkVersion) // an index knows no versions
 	e.Requires = o.requirements("requires", false)
 	e.Dependencies = o.strings("dependencies", false, checkKey)
 	e.Use = o.str("use", false, oneOf("required", "optional"))

@@ -11,9 +11,28 @@ import (
 )
 
 // Bytes returns the canonical bytes: equal locks have equal bytes, whatever
-// order maps and dependencies were built in. Skills are written in the order of
-// l.Skills.
+// order skills, maps and dependencies were built in. Skills are written by the
+// bytes of their keys. What a caller built may break Parse's rules; Encode is for
+// what goes to disk.
 func (l *Lock) Bytes() []byte {
+	sorted := *l
+	sorted.Skills = slices.Clone(l.Skills)
+	sorted.Sort(nil)
+	return sorted.write()
+}
+
+// Encode returns the canonical bytes of a lock that Parse accepts. The error is
+// Parse's: a lock that nobody could read again must not be written.
+func (l *Lock) Encode() ([]byte, error) {
+	data := l.Bytes()
+	if _, err := Parse(data); err != nil {
+		return nil, err
+	}
+	return data, nil
+}
+
+// write writes the skills in the order of l.Skills.
+func (l *Lock) write() []byte {
 	w := &writer{}
 	w.object(func() {
 		w.str("format", Format)
@@ -34,10 +53,12 @@ func (l *Lock) Bytes() []byte {
 }
 
 // IsCanonical reports whether data is exactly what Bytes returns for the lock
-// in it, once CRLF line ends are mapped to LF.
+// in it, once CRLF line ends are mapped to LF. The order of skills does not
+// matter: earlier versions wrote them in the manifest's order, and such a lock
+// stays as it is until something in it changes.
 func IsCanonical(data []byte) bool {
-	l, err := Parse(data)
-	return err == nil && bytes.Equal(unixLines(data), l.Bytes())
+	l, err := parse(data)
+	return err == nil && bytes.Equal(unixLines(data), l.write())
 }
 
 // writer builds indented JSON. A container is written by a function that calls

@@ -118,7 +118,7 @@ func ExampleLock_Parents() {
 	}
 	fmt.Println("vault is needed by", lock.Dependents("vault"))
 	// Output:
-	// [release house zeta deploy site vault]
+	// [deploy house release site vault zeta]
 	// deploy is made from site sha256:fbae0
 	// deploy is made from vault sha256:e6f0a
 	// vault is needed by [deploy]

@@ -28,12 +28,12 @@ func ExampleLock_List() {
 		fmt.Printf("%s: %.15q\n", item.Name, item.Description)
 	}
 	// Output:
-	// release: "Runs the others"
-	// house: ""
-	// zeta: "Untagged."
 	// deploy: "Deploys to <sta"
+	// house: ""
+	// release: "Runs the others"
 	// site: "From a discover"
 	// secret-vault: "Reads secrets."
+	// zeta: "Untagged."
 }
 
 // The order of a chain, nested chains expanded.

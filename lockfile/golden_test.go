@@ -49,7 +49,7 @@ func fullLock() *Lock {
 		Targets: []string{".agents/skills", ".claude/skills"},
 		Unknown: Unknown{"later": json.RawMessage(`{"big":12345678901234567890,"list":[]}`)},
 	}
-	l.Sort([]string{"release", "house", "zeta"})
+	l.Sort(nil)
 	return l
 }
 

@@ -17,7 +17,8 @@ type Edge struct {
 	Chain bool
 }
 
-// Order returns the keys in the order of the lock, which is the manifest's.
+// Order returns the keys in the order of l.Skills: by key, unless Sort was given
+// another.
 func (l *Lock) Order() []string {
 	keys := make([]string, len(l.Skills))
 	for i, e := range l.Skills {
@@ -27,7 +28,7 @@ func (l *Lock) Order() []string {
 }
 
 // Edges returns every edge: the project's by key, then each entry's in the
-// lock's order, by key.
+// order of l.Skills, by key.
 func (l *Lock) Edges() []Edge {
 	var edges []Edge
 	for _, key := range slices.Sorted(maps.Keys(l.Root.Requires)) {

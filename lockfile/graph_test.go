@@ -1,6 +1,7 @@
 package lockfile
 
 import (
+	"bytes"
 	"fmt"
 	"os/exec"
 	"strings"
@@ -70,9 +71,9 @@ func TestEdges(t *testing.T) {
 		">house * path:skills/house false",
 		">release ^1.0 github.com/acme/skills//skills/release false",
 		">zeta github.com/acme/zeta// ref:main false",
-		"release>deploy * true", "release>zeta * true",
-		"house>site ^3 index:https://skills.example false",
 		"deploy>site * false", "deploy>vault 1.0.0 sha256:" + hex64 + " false",
+		"house>site ^3 index:https://skills.example false",
+		"release>deploy * true", "release>zeta * true",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -81,7 +82,7 @@ func TestEdges(t *testing.T) {
 	if diff := cmp.Diff(parents, l.Parents("deploy")); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"house", "deploy"}, l.Dependents("site")); diff != "" {
+	if diff := cmp.Diff([]string{"deploy", "house"}, l.Dependents("site")); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -123,12 +124,17 @@ func deepChain(n int) string {
 func TestSort(t *testing.T) {
 	l := graph("b:\na:\nd:\nc:")
 	order := []string{"d", "nosuch", "b"}
-	if l.IsSorted(order) {
-		t.Error("counts as sorted")
-	}
+	data := l.Bytes()
 	l.Sort(order)
-	if got := strings.Join(l.Order(), " "); got != "d b a c" || !l.IsSorted(order) || l.IsSorted([]string{"b", "d"}) {
+	if got := strings.Join(l.Order(), " "); got != "d b a c" {
 		t.Errorf("order %s", got)
+	}
+	if !bytes.Equal(l.Bytes(), data) {
+		t.Error("the order for people shows in the file")
+	}
+	l.Sort(nil)
+	if got := strings.Join(l.Order(), " "); got != "a b c d" {
+		t.Errorf("order without manifest %s", got)
 	}
 }
 
@@ -139,12 +145,12 @@ func TestList(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %s %s %q %v", item.Key, item.Name, item.Path, item.Signer, item.Prompt))
 	}
 	want := []string{
-		`release release .agents/skills/release "" true`,
-		`house house .agents/skills/house "" true`,
-		`zeta zeta .agents/skills/zeta "CN=Acme Skills (CN=Acme CA)" true`,
 		`deploy deploy .agents/skills/deploy "https://github.com/acme/skills/.github/workflows/release.yml@refs/tags/v2.1.0 (https://token.actions.githubusercontent.com)" true`,
+		`house house .agents/skills/house "" true`,
+		`release release .agents/skills/release "" true`,
 		`site site .agents/skills/site "key a1b2c3" true`,
 		`vault secret-vault .agents/skills/vault "" true`,
+		`zeta zeta .agents/skills/zeta "CN=Acme Skills (CN=Acme CA)" true`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

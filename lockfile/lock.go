@@ -22,8 +22,9 @@ const (
 // for concurrent writing; reading needs no lock.
 type Lock struct {
 	Root Root
-	// Skills stand in the manifest's order, transitive ones after them by key
-	// (see Sort). Keys are unique, also under case folding.
+	// Skills stand by the bytes of their keys after Parse, whatever the order of
+	// the file; Sort puts them in another order for people. Keys are unique, also
+	// under case folding.
 	Skills []*Entry
 	// Targets are the directories skills are installed into, slash paths relative
 	// to the project, or "~/…" for the user scope.
@@ -50,7 +51,8 @@ type Root struct {
 type Entry struct {
 	// Key is the install directory's name and the key in the manifest.
 	Key string
-	// Version is a strict semantic version; a path skill may have none.
+	// Version is a strict semantic version; a path skill may have none, and one of
+	// a discovery index, which knows no versions, has none.
 	Version string
 	// DeclaredName is the name in SKILL.md where it differs from Key, else "".
 	DeclaredName string
@@ -236,12 +238,10 @@ func (e *Entry) Name() string {
 }
 
 // Sort puts the entries named by order first, in that order, and the rest after
-// them by the bytes of their keys: the order that the file has.
+// them by the bytes of their keys: with the manifest's order, what people and
+// prompts are shown. Sort(nil) is the order of the file, and of readers that have
+// no manifest. Bytes does not depend on it.
 func (l *Lock) Sort(order []string) { slices.SortStableFunc(l.Skills, byOrder(order)) }
-
-// IsSorted reports whether the entries stand as Sort would put them. A lock whose
-// entries do not was written for another order of skills.toml.
-func (l *Lock) IsSorted(order []string) bool { return slices.IsSortedFunc(l.Skills, byOrder(order)) }
 
 func byOrder(order []string) func(a, b *Entry) int {
 	rank := make(map[string]int, len(order))

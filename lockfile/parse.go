@@ -24,7 +24,19 @@ const (
 // every fault found, whose codes are lock_foreign (another tool's file),
 // lock_version (written by a newer skillpm), target_unsafe (a target outside
 // the project) or lock_corrupt.
+//
+// Skills are sorted by key: a reader without the manifest knows no other order.
 func Parse(data []byte) (*Lock, error) {
+	l, err := parse(data)
+	if err != nil {
+		return nil, err
+	}
+	l.Sort(nil)
+	return l, nil
+}
+
+// parse is Parse with the skills in the order of the file.
+func parse(data []byte) (*Lock, error) {
 	if len(data) > maxLockBytes {
 		return nil, Errors{{Fault: corrupt(fmt.Sprintf("the lock has %d bytes; the limit is %d", len(data), maxLockBytes))}}
 	}

@@ -1,6 +1,8 @@
 package lockfile
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -42,7 +44,7 @@ func TestGolden(t *testing.T) {
 	if !IsCanonical(data) {
 		t.Error("not canonical")
 	}
-	if want := []string{"release", "house", "zeta", "deploy", "site", "vault"}; !cmp.Equal(l.Order(), want) {
+	if want := []string{"deploy", "house", "release", "site", "vault", "zeta"}; !cmp.Equal(l.Order(), want) {
 		t.Errorf("order %v, want %v", l.Order(), want)
 	}
 	crlf := []byte(strings.ReplaceAll(string(data), "\n", "\r\n"))
@@ -55,6 +57,62 @@ func TestGolden(t *testing.T) {
 	}
 	if !IsCanonical(crlf) {
 		t.Error("a CRLF checkout of a canonical lock is not canonical")
+	}
+}
+
+// A reader without the manifest goes by key, whatever the order of the file: one
+// that an earlier version wrote in the manifest's order is canonical, too, and
+// what is written from it stands by key.
+func TestFileOrder(t *testing.T) {
+	data, err := os.ReadFile("../testdata/lock/order/skills.lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	vector, err := os.ReadFile("../testdata/lock/order/order.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	if err := json.Unmarshal(vector, &want); err != nil {
+		t.Fatal(err)
+	}
+	l, err := Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !cmp.Equal(l.Order(), want) {
+		t.Errorf("order %v, want %v", l.Order(), want)
+	}
+	if !IsCanonical(data) {
+		t.Error("a lock in another order of skills is not canonical")
+	}
+	written, err := l.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Equal(written, data) || !IsCanonical(written) {
+		t.Errorf("written as\n%s", written)
+	}
+}
+
+// What cannot be read again is not encoded.
+func TestEncodeDecodes(t *testing.T) {
+	for name, spoil := range map[string]func(*Entry){
+		"git without version": func(e *Entry) { e.Version = "" },
+		"no digest":           func(e *Entry) { e.Digest = "" },
+		"absolute path":       func(e *Entry) { e.Source.Path = "/etc" },
+		"key":                 func(e *Entry) { e.Key = "../x" },
+	} {
+		l := fullLock()
+		spoil(l.Get("vault"))
+		if data, err := l.Encode(); skill.CodeOf(err) != "lock_corrupt" || data != nil {
+			t.Errorf("%s: encoded, %v", name, err)
+		}
+	}
+	l := fullLock()
+	l.Get("site").Version = "" // of an index
+	if _, err := l.Encode(); err != nil {
+		t.Errorf("an index skill without version: %v", err)
 	}
 }
 

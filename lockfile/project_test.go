@@ -38,7 +38,7 @@ func projectLock(t *testing.T) *Lock {
 	for _, e := range l.Skills {
 		fillFromDisk(t, e)
 	}
-	l.Sort([]string{"release", "notes"})
+	l.Sort(nil)
 	return l
 }
 

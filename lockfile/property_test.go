@@ -112,8 +112,8 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, data)
 		}
-		for i := range l.Skills {
-			if diff := cmp.Diff(*l.Skills[i], *again.Skills[i], sameLock...); diff != "" {
+		for _, e := range l.Skills {
+			if diff := cmp.Diff(*e, *again.Get(e.Key), sameLock...); diff != "" {
 				t.Fatal(diff)
 			}
 		}
@@ -131,6 +131,7 @@ func TestCanonical(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := genLock(t)
 		want := l.Bytes()
+		l.Skills = rapid.Permutation(l.Skills).Draw(t, "skills")
 		for _, e := range l.Skills {
 			e.Dependencies = rapid.Permutation(e.Dependencies).Draw(t, "order")
 			if len(e.Requires) == 0 {

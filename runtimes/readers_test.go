@@ -107,6 +107,25 @@ func wantSteps(steps []lockfile.Step) []object {
 	return out
 }
 
+// Without the manifest every reader shows the same order, also of keys that
+// JavaScript would put in front and of a file in another order.
+func TestOrderVector(t *testing.T) {
+	data, err := os.ReadFile("../testdata/lock/order/order.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want any
+	if err := json.Unmarshal(data, &want); err != nil {
+		t.Fatal(err)
+	}
+	for reader := range readers {
+		got, code := run(t, reader, "../testdata/lock/order", "order")
+		if diff := cmp.Diff(want, got); diff != "" || code != "" {
+			t.Errorf("%s: %s %s", reader, code, diff)
+		}
+	}
+}
+
 // Both readers answer from a lock as the Go package does.
 func TestLocks(t *testing.T) {
 	full := t.TempDir()

@@ -77,7 +77,7 @@ func (p *Project) tryOut(ctx context.Context, adds []addition, opt AddOptions) (
 		if a.req.Ref == "" {
 			continue
 		}
-		c, k, err := p.at(ctx, a.req.Source, a.key, a.req.Ref)
+		c, k, err := p.at(ctx, a.req.Source, a.key, a.req.Ref, true)
 		if err != nil {
 			return nil, err
 		}

@@ -24,9 +24,6 @@ func (p *Project) staleness(ctx context.Context, bytes bool) (diag.List, error) 
 	if want := p.targets(); !slices.Equal(want, p.lock.Targets) {
 		list = append(list, p.outdated("the targets are %v in skills.toml and %v in the lock", want, p.lock.Targets))
 	}
-	if !p.lock.IsSorted(p.order()) {
-		list = append(list, p.outdated("the skills stand in another order than in skills.toml"))
-	}
 	list = append(list, p.stalePaths()...)
 	for _, l := range p.selfCheck(diag.LockOutdated) {
 		list = append(list, l.finding)
@@ -37,6 +34,9 @@ func (p *Project) staleness(ctx context.Context, bytes bool) (diag.List, error) 
 			return nil, err
 		}
 		list = append(list, graph...)
+	}
+	if len(list) == 0 {
+		list = append(list, p.staleRefs()...)
 	}
 	list = append(list, p.staleChains()...)
 	if len(list) == 0 && bytes && !lockfile.IsCanonical(p.lockData) {

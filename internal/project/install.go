@@ -221,9 +221,13 @@ func (p *Project) apply(ctx context.Context, t transaction, opt InstallOptions) 
 	if opt.Explain {
 		change.Explained = p.explain(t.lock, t.behind)
 	}
-	bytes := t.lock.Bytes()
-	change.LockChanged = !slices.Equal(bytes, p.lockData) && !opt.Frozen && !opt.NoManifest
-	files := p.fileChanges(t, change.LockChanged, bytes)
+	canonical := t.lock.Bytes()
+	lock, err := p.lockToWrite(t.lock, canonical)
+	if err != nil {
+		return nil, err
+	}
+	change.LockChanged = !slices.Equal(lock, p.lockData) && !opt.Frozen && !opt.NoManifest
+	files := p.fileChanges(t, change.LockChanged, lock)
 	want := p.desired(t.old, t.lock, opt.Force)
 	if opt.NoInstall {
 		return change, p.writeOnly(ctx, t, change, files, opt)
@@ -240,7 +244,7 @@ func (p *Project) apply(ctx context.Context, t transaction, opt InstallOptions) 
 	}
 	change.Plan = plan.Actions
 	change.disk(plan.Actions)
-	if plan.NoOp() && len(files) == 0 && p.judgedBefore(bytes) {
+	if plan.NoOp() && len(files) == 0 && p.judgedBefore(canonical) {
 		change.UpToDate = true
 		if !opt.DryRun {
 			p.cache.Flush(ctx) // only a run that resolved has learnt anything
@@ -270,6 +274,26 @@ func (p *Project) apply(ctx context.Context, t transaction, opt InstallOptions) 
 		return nil, err
 	}
 	return change, nil
+}
+
+// lockToWrite returns the bytes that belong into skills.lock. A lock that is kept
+// stays as it was written, also by an earlier version in another order; any other
+// is decoded first, since one that nobody can read again must not be written.
+func (p *Project) lockToWrite(l *lockfile.Lock, canonical []byte) ([]byte, error) {
+	if slices.Equal(canonical, p.lockData) || l == p.lock && lockfile.IsCanonical(p.lockData) {
+		return p.lockData, nil
+	}
+	return encodeLock(l)
+}
+
+// encodeLock is the one way from a lock to bytes for the disk. A lock that does
+// not decode is a fault of this program, named with what is wrong in it.
+func encodeLock(l *lockfile.Lock) ([]byte, error) {
+	data, err := l.Encode()
+	if err != nil {
+		return nil, diag.New(diag.Internal, "the new lock cannot be read back, so it was not written").WithCause(err)
+	}
+	return data, nil
 }
 
 // fileChanges lists the project files to write, in writing order.

@@ -8,6 +8,7 @@ import (
 	"github.com/skillpm/skillpm/fetch"
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/internal/par"
+	"github.com/skillpm/skillpm/lockfile"
 	"github.com/skillpm/skillpm/resolver"
 	"github.com/skillpm/skillpm/skill"
 	"github.com/skillpm/skillpm/skill/parse"
@@ -196,7 +197,7 @@ func (u *universe) loadAt(ctx context.Context, want resolver.Wanted) error {
 	if err != nil {
 		return err
 	}
-	c, known, err := u.p.at(ctx, src, want.Name, want.Ref)
+	c, known, err := u.p.at(ctx, src, want.Name, want.Ref, u.isPinned(want.Name, want.Ref))
 	switch {
 	case isOffline(err):
 		u.setAt(want.Name, want.Source, want.Ref, atAnswer{state: resolver.Unavailable})
@@ -213,14 +214,15 @@ func (u *universe) loadAt(ctx context.Context, want resolver.Wanted) error {
 	c.Name, c.Source = want.Name, want.Source
 	c.Cached = u.p.opt.Offline && u.p.atHand(src, known.want.Commit)
 	u.remember(c, known)
-	u.setAt(want.Name, want.Source, want.Ref, atAnswer{c, resolver.Loaded})
+	u.setAt(want.Name, want.Source, want.Ref, atAnswer{c, resolver.Loaded, known.ref})
 	return nil
 }
 
-// at reads what src holds at ref: a candidate with a pseudo-version. If the
-// locked commit holds the same directory it is kept, so that a branch that
-// moved elsewhere in the repository changes nothing.
-func (p *Project) at(ctx context.Context, src skill.Source, name skill.Key, ref string) (resolver.Candidate, candidate, error) {
+// at reads what src holds at ref: a candidate with a pseudo-version. If it is
+// the same as at the locked commit, that one is kept, so that a branch that moved
+// elsewhere in the repository changes nothing. pinned says that ref was asked
+// for by that name: a commit then means itself.
+func (p *Project) at(ctx context.Context, src skill.Source, name skill.Key, ref string, pinned bool) (resolver.Candidate, candidate, error) {
 	var refs *fetch.Refs
 	if fetch.RefPrefixes(ref) != nil {
 		var err error
@@ -240,13 +242,68 @@ func (p *Project) at(ctx context.Context, src skill.Source, name skill.Key, ref 
 	if err != nil {
 		return resolver.Candidate{}, candidate{}, err
 	}
-	when := fact.Time
-	if e := p.lockedSame(name, src); e != nil && e.Source.Tree == string(fact.Tree) && e.Source.Ref == resolved.Ref && e.Source.Tag == "" {
-		if v, err := skill.ParseVersion(e.Version); err == nil && v.IsPseudo() {
-			c := resolver.Candidate{Version: v, Commit: e.Source.Commit}
-			return c, candidate{source: src, ref: resolved.Ref, want: entryWant(e)}, nil
+	if !pinned || resolved.Ref != "" {
+		kept, err := p.sameAsLocked(ctx, src, name, fact.Tree, resolved)
+		if err != nil {
+			return resolver.Candidate{}, candidate{}, err
+		}
+		if kept != nil {
+			v, _ := skill.ParseVersion(kept.Version)
+			c := resolver.Candidate{Version: v, Commit: kept.Source.Commit}
+			return c, candidate{source: src, ref: resolved.Ref, want: entryWant(kept)}, nil
 		}
 	}
-	c := resolver.Candidate{Version: skill.PseudoVersion(when, string(resolved.Commit)), Commit: string(resolved.Commit)}
+	c := resolver.Candidate{Version: skill.PseudoVersion(fact.Time, string(resolved.Commit)), Commit: string(resolved.Commit)}
 	return c, candidate{source: src, ref: resolved.Ref, want: want}, nil
+}
+
+// sameAsLocked returns the locked entry of name if what stands at the resolved
+// commit cannot be told from it: the same directory, asked for in the same way,
+// and beside it the same untagged siblings as far as it leads to any. These come
+// from its own commit, so that an entry kept at an older one would hold them back.
+func (p *Project) sameAsLocked(ctx context.Context, src skill.Source, name skill.Key, tree fetch.ID, at fetch.Resolved) (*lockfile.Entry, error) {
+	e := p.lockedSame(name, src)
+	if e == nil || e.Source.Tree != string(tree) || e.Source.Ref != at.Ref || e.Source.Tag != "" || !versionHolds(e) {
+		return nil, nil
+	}
+	if e.Source.Commit == string(at.Commit) {
+		return e, nil
+	}
+	for _, s := range p.lockedSiblings(e, src) {
+		fact, err := p.skillAt(ctx, mustSource(s), at.Want())
+		if diag.CodeOf(err) == diag.SkillNotFound {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if string(fact.Tree) != s.Source.Tree {
+			return nil, nil
+		}
+	}
+	return e, nil
+}
+
+// lockedSiblings returns the entries without version tags that e leads to inside
+// its own repository and that the project does not ask for itself.
+func (p *Project) lockedSiblings(e *lockfile.Entry, src skill.Source) []*lockfile.Entry {
+	var out []*lockfile.Entry
+	seen := map[string]bool{e.Key: true}
+	for queue := e.Dependencies; len(queue) > 0; queue = queue[1:] {
+		key := queue[0]
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		dep := p.lock.Get(key)
+		if dep == nil || p.manifest.Get(key) != nil || dep.Source.Tag != "" {
+			continue
+		}
+		if have, ok := entrySource(dep); !ok || have.Kind() != skill.SourceGit || have.Repository() != src.Repository() {
+			continue
+		}
+		out = append(out, dep)
+		queue = append(queue, dep.Dependencies...)
+	}
+	return out
 }

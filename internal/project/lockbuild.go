@@ -68,6 +68,12 @@ func (p *Project) buildLock(ctx context.Context, r *resolution) (*lockfile.Lock,
 		}
 		l.Skills = append(l.Skills, entries[i])
 	}
+	recordRefs(l, func(e *lockfile.Entry, ref string) string {
+		if full := r.universe.fullRef(skill.Key(e.Key), mustSource(e).Identity(), ref); full != "" {
+			return full
+		}
+		return lockedRef(e, ref)
+	})
 	return p.finishLock(l)
 }
 

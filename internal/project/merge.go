@@ -81,7 +81,11 @@ func Merge(opt Options, base, ours, theirs string) error {
 	}
 	merged, clean := mergeThree(locks[0], locks[1], locks[2])
 	if clean {
-		return (*fsx.FS)(nil).WriteAtomic(abs(ours), merged.Bytes(), 0o644)
+		data, err := encodeLock(merged)
+		if err != nil {
+			return err
+		}
+		return (*fsx.FS)(nil).WriteAtomic(abs(ours), data, 0o644)
 	}
 	var b bytes.Buffer
 	b.WriteString("<<<<<<< ours\n")

@@ -239,6 +239,9 @@ func (p *Project) load() error {
 	if lockErr := <-lock; err == nil {
 		err = lockErr
 	}
+	if p.lock != nil && p.manifest != nil {
+		p.lock.Sort(p.order()) // what is printed follows the manifest; the file is by key
+	}
 	p.known = p.files.index()
 	return err
 }

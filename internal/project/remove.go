@@ -86,6 +86,9 @@ func (p *Project) prunedLock() *lockfile.Lock {
 			l.Skills = append(l.Skills, e)
 		}
 	}
+	if len(recordRefs(&l, lockedRef)) > 0 {
+		return nil
+	}
 	l.Sort(p.order())
 	return &l
 }

@@ -163,6 +163,7 @@ func (p *Project) input(ctx context.Context, r *resolution, opt resolveOptions) 
 			continue
 		}
 		u.rootNames[s.Key] = src
+		u.pin(s.Key, s.Requirement.Ref)
 		if s.Requirement.Ref != "" {
 			u.rootRefs[s.Key] = s.Requirement.Ref
 		}
@@ -181,6 +182,7 @@ func (p *Project) input(ctx context.Context, r *resolution, opt resolveOptions) 
 			}
 			o.Source = src.Identity()
 		}
+		u.pin(s.Key, s.Requirement.Ref)
 		r.input.Overrides = append(r.input.Overrides, o)
 	}
 	if opt.lock != nil {
@@ -255,6 +257,7 @@ func (p *Project) lockedSource(key skill.Key) skill.Source {
 // being edited and are no facts.
 func (p *Project) lockedEntries(l *lockfile.Lock, u *universe) []resolver.Locked {
 	var out []resolver.Locked
+	asked := refsAsked(l)
 	for _, e := range l.Skills {
 		src, ok := entrySource(e)
 		if !ok || e.Source.Type == lockfile.TypePath || !versionHolds(e) {
@@ -266,7 +269,7 @@ func (p *Project) lockedEntries(l *lockfile.Lock, u *universe) []resolver.Locked
 			Retracted: e.Retracted != "", RetractedReason: e.Retracted, Cached: p.opt.Offline && p.cache.Has(e.Digest), // two thousand looks that only --offline needs
 		}
 		u.remember(c, candidate{source: src, tag: e.Source.Tag, ref: e.Source.Ref, want: entryWant(e)})
-		out = append(out, resolver.Locked{Candidate: c, Digest: e.Digest, Edges: lockedEdges(l, e, src, u), Refs: refNames(e), RegistryChanged: p.registryChanged(skill.Key(e.Key), src)})
+		out = append(out, resolver.Locked{Candidate: c, Digest: e.Digest, Edges: lockedEdges(l, e, src, u), Refs: refNames(e, asked[e.Key]), RegistryChanged: p.registryChanged(skill.Key(e.Key), src)})
 	}
 	return out
 }
@@ -280,20 +283,6 @@ func (p *Project) registryChanged(name skill.Key, locked skill.Source) bool {
 	}
 	now, _, ok := p.fromRegistries(name)
 	return ok && now.Identity() != locked.Identity()
-}
-
-// refNames lists the names under which ref: may have asked for an entry.
-func refNames(e *lockfile.Entry) []string {
-	names := []string{e.Source.Commit}
-	if e.Source.Ref != "" {
-		names = append(names, e.Source.Ref)
-		for _, prefix := range []string{"refs/heads/", "refs/tags/"} {
-			if short, ok := strings.CutPrefix(e.Source.Ref, prefix); ok {
-				names = append(names, short)
-			}
-		}
-	}
-	return names
 }
 
 // lockedEdges settles an entry's requirements from the lock itself, the root's
@@ -331,6 +320,7 @@ func lockedEdges(l *lockfile.Lock, e *lockfile.Entry, src skill.Source, u *unive
 
 func lockedOne(l *lockfile.Lock, e *lockfile.Entry, src skill.Source, name skill.Key, r skill.Requirement, u *universe) resolver.Edge {
 	edge := resolver.Edge{Name: name, Range: r.Range, Ref: r.Ref, Digest: r.Digest, Delegate: r.Delegate}
+	u.pin(name, r.Ref)
 	dep := l.Get(string(name))
 	switch {
 	case !r.Source.IsZero():
@@ -356,8 +346,11 @@ func lockedOne(l *lockfile.Lock, e *lockfile.Entry, src skill.Source, name skill
 	edge.Sources, edge.OrLocked = []string{have.Identity()}, true
 	if have.Kind() == skill.SourceGit && have.Repository() == src.Repository() {
 		edge.LookedUp = true
-		if v, err := skill.ParseVersion(dep.Version); err == nil && v.IsPseudo() && dep.Source.Commit == e.Source.Commit {
-			edge.Exact = e.Source.Commit
+		// A sibling without version tags was compared with what stands at e's own
+		// commit when both were locked. It may be locked at another one that holds
+		// the same, and that is where this edge leads until something moves.
+		if v, err := skill.ParseVersion(dep.Version); err == nil && v.IsPseudo() {
+			edge.Exact = dep.Source.Commit
 		}
 	}
 	return edge

@@ -86,6 +86,7 @@ func (u *universe) settleOne(ctx context.Context, p parent, name skill.Key, r sk
 	if r.Delegate != "" {
 		return e, nil
 	}
+	u.pin(name, r.Ref)
 	if !r.Source.IsZero() {
 		src, fault, err := u.p.withSubpath(ctx, r.Source)
 		if err != nil {

@@ -19,6 +19,9 @@ type universe struct {
 	// rootRefs are the refs the root itself names, by key: a missing one is the
 	// user's to hear as it is.
 	rootRefs map[skill.Key]string
+	// pinned are the commits that a requirement names by ref:, by name; what
+	// stands there must come from that commit, however equal another one is.
+	pinned map[string]bool
 
 	mu       sync.Mutex
 	versions map[string]resolver.Versions
@@ -36,6 +39,7 @@ type universe struct {
 type atAnswer struct {
 	c     resolver.Candidate
 	state resolver.State
+	ref   string // full name of the branch or tag, "" for a commit
 }
 
 type digestAnswer struct {
@@ -63,7 +67,7 @@ type chainStep struct {
 
 func newUniverse(p *Project) *universe {
 	u := &universe{
-		p: p, rootNames: map[skill.Key]skill.Source{}, rootRefs: map[skill.Key]string{},
+		p: p, rootNames: map[skill.Key]skill.Source{}, rootRefs: map[skill.Key]string{}, pinned: map[string]bool{},
 		versions: map[string]resolver.Versions{}, at: map[string]atAnswer{},
 		reqs: map[string]resolver.Requirements{}, digests: map[string]digestAnswer{},
 		known: map[string]*candidate{}, found: map[string]*fetch.Discovery{}, files: map[string]skillFile{},
@@ -128,6 +132,30 @@ func (u *universe) Digest(c resolver.Candidate) (skill.Digest, resolver.State) {
 	defer u.mu.Unlock()
 	a := u.digests[candidateKey(c)]
 	return a.d, a.state
+}
+
+// pin notes that a requirement asks for name at ref.
+func (u *universe) pin(name skill.Key, ref string) {
+	if ref == "" {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.pinned[versionsKey(name, ref)] = true
+}
+
+func (u *universe) isPinned(name skill.Key, ref string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.pinned[versionsKey(name, ref)]
+}
+
+// fullRef returns the full name under which source holds ref, "" for a commit
+// and for what was not asked in this run.
+func (u *universe) fullRef(name skill.Key, source, ref string) string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.at[atKey(name, source, ref)].ref
 }
 
 func (u *universe) setVersions(name skill.Key, source string, v resolver.Versions) {

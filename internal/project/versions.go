@@ -197,7 +197,7 @@ func (p *Project) infoSource(ctx context.Context, s spec) (*InfoResult, error) {
 	u := newUniverse(p)
 	chosen := resolver.Chosen{}
 	if a.req.Ref != "" {
-		c, k, err := p.at(ctx, a.req.Source, a.key, a.req.Ref)
+		c, k, err := p.at(ctx, a.req.Source, a.key, a.req.Ref, true)
 		if err != nil {
 			return nil, err
 		}

@@ -49,6 +49,8 @@ func Setup(env *testscript.Env) error {
 //	sshserve               ssh over the same repositories; sets $GITSSH
 //	                       (ssh://user@127.0.0.1:PORT/…/root), and writes key and
 //	                       known_hosts into $HOME/.ssh
+//	indexserve DIR         a discovery index of the skills below DIR (see ServeIndex);
+//	                       sets $SITE
 func Commands() map[string]func(ts *testscript.TestScript, neg bool, args []string) {
 	return map[string]func(ts *testscript.TestScript, neg bool, args []string){
 		"gitrepo":     cmdRepo,
@@ -58,6 +60,7 @@ func Commands() map[string]func(ts *testscript.TestScript, neg bool, args []stri
 		"gitid":       cmdID,
 		"gitdaemon":   cmdDaemon,
 		"sshserve":    cmdSSH,
+		"indexserve":  cmdIndex,
 	}
 }
 
@@ -197,6 +200,16 @@ func cmdDaemon(ts *testscript.TestScript, neg bool, _ []string) {
 	ts.Check(err)
 	ts.Defer(d.Close)
 	ts.Setenv("GITDAEMON", d.URL)
+}
+
+func cmdIndex(ts *testscript.TestScript, neg bool, args []string) {
+	stateOf(ts, neg)
+	if len(args) != 1 {
+		ts.Fatalf("usage: indexserve DIR")
+	}
+	s := ServeIndex(ts.MkAbs(args[0]))
+	ts.Defer(s.Close)
+	ts.Setenv("SITE", s.URL)
 }
 
 func cmdSSH(ts *testscript.TestScript, neg bool, _ []string) {

@@ -49,7 +49,8 @@ class Lock:
     def __init__(self, data, root="."):
         self.root = root
         self.data = _parse(data)
-        self.skills = self.data["skills"]
+        # The order for people is the manifest's; a reader without it goes by key.
+        self.skills = dict(sorted(self.data["skills"].items(), key=_bytes))
 
     @classmethod
     def load(cls, root="."):
@@ -57,7 +58,7 @@ class Lock:
             return cls(f.read(MAX_LOCK_BYTES + 1), root)
 
     def order(self):
-        """The keys in the manifest's order."""
+        """The keys by their bytes; the order of skills.toml is not in the lock."""
         return list(self.skills)
 
     def path(self, key):

@@ -55,9 +55,9 @@ export class Lock {
     return new Lock(readFileSync(join(root, FILE_NAME)), root);
   }
 
-  /** The keys in the manifest's order. */
+  /** The keys by their bytes; the order of skills.toml is not in the lock. */
   order() {
-    return [...this.skills[KEYS]];
+    return sortedSet(this.skills[KEYS]);
   }
 
   /** Install directory, relative to the project; "" without targets. */
