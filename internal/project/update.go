@@ -191,7 +191,7 @@ func (p *Project) cannotMove(e *lockfile.Entry, row *Outdated, opt UpdateOptions
 func (p *Project) updated(ctx context.Context, edited []byte, rows []Outdated, names []string, opt UpdateOptions) (transaction, error) {
 	stays := map[string]bool{}
 	for i := range rows {
-		if row := &rows[i]; row.mustStay(opt) {
+		if row := &rows[i]; mustStay(row, opt) {
 			stays[row.Key] = true
 		}
 	}
@@ -216,7 +216,7 @@ func (p *Project) updated(ctx context.Context, edited []byte, rows []Outdated, n
 }
 
 // mustStay reports whether the solver has to hold on to the locked version.
-func (r *Outdated) mustStay(opt UpdateOptions) bool {
+func mustStay(r *Outdated, opt UpdateOptions) bool {
 	switch {
 	case r.Is(RowUnreachable), r.Is(RowHeld), r.Is(RowRefGone):
 		return true
