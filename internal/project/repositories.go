@@ -158,7 +158,7 @@ func (p *Project) listing(ctx context.Context, src skill.Source) (*fetch.Refs, e
 		return repo.refs, repo.failed
 	}
 	if p.opt.Offline {
-		if refs, ok := p.repos.cachedListing(src); ok {
+		if refs, ok := p.cachedListing(src); ok {
 			repo.refs = refs
 			return refs, nil
 		}
@@ -213,14 +213,14 @@ type cachedRefs struct {
 	Refs *fetch.Refs `json:"refs"`
 }
 
-func (r *repositories) cachedListing(src skill.Source) (*fetch.Refs, bool) {
-	c, ok := r.lastListing(src)
+func (p *Project) cachedListing(src skill.Source) (*fetch.Refs, bool) {
+	c, ok := p.lastListing(src)
 	return c.Refs, ok
 }
 
 // lastListing returns the last listing of an earlier run, with its time.
-func (r *repositories) lastListing(src skill.Source) (cachedRefs, bool) {
-	data, ok := r.cache.Get(bucketRefs, src.Repository())
+func (p *Project) lastListing(src skill.Source) (cachedRefs, bool) {
+	data, ok := p.cache.Get(bucketRefs, src.Repository())
 	if !ok {
 		return cachedRefs{}, false
 	}

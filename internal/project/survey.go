@@ -109,7 +109,7 @@ func (s *survey) list(ctx context.Context) {
 	if err == nil && !s.p.opt.Offline {
 		return
 	}
-	if last, ok := s.p.repos.lastListing(s.repo); ok {
+	if last, ok := s.p.lastListing(s.repo); ok {
 		s.refs, s.asOf = last.Refs, &last.Time
 	}
 }
