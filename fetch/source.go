@@ -39,6 +39,12 @@ type Want struct {
 	// Ref is a full ref name that is known to reach Commit, or "". Servers that
 	// hand out tips only need it.
 	Ref string
+	// Tree is a directory that is expected somewhere below Commit and whose files
+	// will be asked for, or "". A Source may fetch them together with the commit.
+	// It is a hint: what is read is found from Commit, so a wrong one costs a
+	// request and nothing else. A commit may be wanted several times, each with
+	// another Tree.
+	Tree ID
 }
 
 // Source reads repositories over the protocols it knows. Implementations are

@@ -137,15 +137,19 @@ func (s *Source) recall(host string) (string, bool) {
 	return fact, ok
 }
 
-func (s *Source) remember(host string, c caps) {
+// remember keeps what a host's server can do.
+func (s *Source) remember(host string, c caps) { s.note(host, c.fact()) }
+
+// note keeps one word under a key, for this run and later ones.
+func (s *Source) note(key, word string) {
 	s.mu.Lock()
-	old, known := s.facts[host]
-	s.facts[host] = c.fact()
+	old, known := s.facts[key]
+	s.facts[key] = word
 	s.mu.Unlock()
-	if s.opt.Facts == nil || known && old == c.fact() {
+	if s.opt.Facts == nil || known && old == word {
 		return
 	}
-	if before, ok := s.opt.Facts.Get("git " + host); !ok || before != c.fact() {
-		s.opt.Facts.Put("git "+host, c.fact())
+	if before, ok := s.opt.Facts.Get("git " + key); !ok || before != word {
+		s.opt.Facts.Put("git "+key, word)
 	}
 }

@@ -1,7 +1,8 @@
 // Package git reads git repositories over https, http, ssh, git:// and from
 // disk: it is the fetch.Source for git hosts. Nothing is cloned or checked out:
 // commits and directories are fetched into memory, then exactly the files that
-// are wanted. For one skill at a known commit that is two requests.
+// are wanted. For one skill at a known commit that is two requests, at the same
+// time where the lock knows its directory.
 //
 // It speaks protocol v2 itself over every transport, and v0 to servers that
 // know no better (go-git's client has neither v2 nor limits; its hashing and

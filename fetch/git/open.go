@@ -9,7 +9,8 @@ import (
 )
 
 // open fetches the wanted commits with their trees, all in one request where
-// the server hands out any commit.
+// the server hands out any commit, and beside it the files of the directories
+// that are expected below them.
 func (s *session) open(ctx context.Context, wants []fetch.Want) (*snapshot, error) {
 	f, err := formatOf(wants[0].Commit)
 	if err != nil {
@@ -24,7 +25,7 @@ func (s *session) open(ctx context.Context, wants []fetch.Want) (*snapshot, erro
 		ids = append(ids, id)
 	}
 	snap := newSnapshot(s, f, ids)
-	err = snap.load(ctx, ids, 1, false)
+	err = snap.loadWith(ctx, distinct(ids), s.expected(f, wants))
 	switch {
 	case errors.Is(err, errFormat):
 		err = s.gone(wants[0], err)

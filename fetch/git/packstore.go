@@ -70,6 +70,13 @@ func (s *packStore) ReadAt(b []byte, off int64) (int, error) {
 	return n, nil
 }
 
+// discard is Close for a store that may be nil.
+func (s *packStore) discard() {
+	if s != nil {
+		_ = s.Close()
+	}
+}
+
 // Close frees the bytes.
 func (s *packStore) Close() error {
 	s.mem = nil

@@ -211,25 +211,32 @@ func (s *session) fetchPack(ctx context.Context, f format, a fetchArgs) (store *
 			}
 		}
 		return v0Request(c, s.src.agent, a), nil
-	}, func(p *pktReader, c caps) error {
-		open := openPack
-		if c.version != 2 {
-			open = func(p *pktReader) (io.Reader, error) { return openV0Pack(p, c) }
-		}
-		r, err := open(p)
-		if err != nil {
-			return err
-		}
-		if store != nil {
-			_ = store.Close()
-		}
-		store = &packStore{}
-		_, err = io.Copy(store, r)
+	}, func(p *pktReader, c caps) (err error) {
+		store.discard() // an answer before this one was of no use
+		store, err = readPack(p, c)
 		return err
 	})
-	if err != nil && store != nil {
-		_ = store.Close()
-		store = nil
+	if err != nil {
+		store.discard()
+		return nil, used, err
 	}
-	return store, used, err
+	return store, used, nil
+}
+
+// readPack reads an answer with a pack.
+func readPack(p *pktReader, c caps) (*packStore, error) {
+	open := openPack
+	if c.version != 2 {
+		open = func(p *pktReader) (io.Reader, error) { return openV0Pack(p, c) }
+	}
+	r, err := open(p)
+	if err != nil {
+		return nil, err
+	}
+	store := &packStore{}
+	if _, err := io.Copy(store, r); err != nil {
+		_ = store.Close()
+		return nil, err
+	}
+	return store, nil
 }

@@ -252,6 +252,7 @@ func wantOf(e *lockfile.Entry) (order, bool) {
 		return order{}, false
 	}
 	o := order{key: skill.Key(e.Key), src: src, want: entryWant(e), digest: e.Digest}
+	o.want.Tree = fetch.ID(e.Source.Tree) // all of its files are about to be read
 	if e.Signature != nil {
 		o.bundle = e.Signature.Bundle
 	}

@@ -254,10 +254,10 @@ func (p *Project) snapshots(ctx context.Context, src skill.Source, wants []fetch
 	repo.mu.Lock()
 	defer repo.mu.Unlock()
 	var missing []fetch.Want
-	asked := map[fetch.ID]bool{}
+	asked := map[fetch.Want]bool{}
 	for _, w := range wants {
-		if repo.snaps[w.Commit] == nil && !asked[w.Commit] {
-			asked[w.Commit] = true
+		if repo.snaps[w.Commit] == nil && !asked[w] {
+			asked[w] = true
 			missing = append(missing, w)
 		}
 	}
