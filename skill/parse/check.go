@@ -39,6 +39,7 @@ type skillChecker struct {
 	doc       document
 	readable  bool // the frontmatter could be read
 	training  *Training
+	loaded    Loaded
 }
 
 // check judges the skill completely. The error is only ctx's.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/skillpm/skillpm/internal/author"
 	"github.com/skillpm/skillpm/skill"
 	"github.com/skillpm/skillpm/skill/parse"
 	"github.com/skillpm/skillpm/skill/parse/inspect"
@@ -72,7 +73,7 @@ func TestInspectionIsTheSameFromAnywhere(t *testing.T) {
 	for range 2 {
 		base := t.TempDir()
 		write(t, base, whole())
-		in, report, err := inspect.Skill(t.Context(), "a", parse.ValidateOptions{Base: base})
+		in, report, err := inspect.Skill(t.Context(), "a", parse.ValidateOptions{Base: base, Load: author.LoadDirectories})
 		if err != nil || report.Err() != nil {
 			t.Fatal(err, report.Err())
 		}
@@ -100,7 +101,7 @@ func TestInspectionIsTheSameFromAnywhere(t *testing.T) {
 func TestInspectionHoldsFilesDigestAndTraining(t *testing.T) {
 	base := t.TempDir()
 	write(t, base, whole())
-	in, _, err := inspect.Skill(t.Context(), "a/SKILL.md", parse.ValidateOptions{Base: base})
+	in, _, err := inspect.Skill(t.Context(), "a/SKILL.md", parse.ValidateOptions{Base: base, Load: author.LoadDirectories})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +145,7 @@ func TestInspectionHoldsFilesDigestAndTraining(t *testing.T) {
 func TestInspectionOfABrokenSkill(t *testing.T) {
 	base := t.TempDir()
 	write(t, base, map[string]string{"a/SKILL.md": "# A\n", "a/x": "1", "a/out": "-> ../b"})
-	in, report, err := inspect.Skill(t.Context(), "a", parse.ValidateOptions{Base: base})
+	in, report, err := inspect.Skill(t.Context(), "a", parse.ValidateOptions{Base: base, Load: author.LoadDirectories})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +153,7 @@ func TestInspectionOfABrokenSkill(t *testing.T) {
 		t.Errorf("inspection %+v, report %s", in, report.Text())
 	}
 	for _, target := range []string{".", "nothing"} {
-		if in, _, err := inspect.Skill(t.Context(), target, parse.ValidateOptions{Base: base}); in != nil || err != nil {
+		if in, _, err := inspect.Skill(t.Context(), target, parse.ValidateOptions{Base: base, Load: author.LoadDirectories}); in != nil || err != nil {
 			t.Errorf("%s: inspection %v, error %v; want neither", target, in, err)
 		}
 	}
