@@ -60,7 +60,8 @@ func Load(ctx context.Context, places []parse.Place) ([]parse.Loaded, error) {
 	return out, nil
 }
 
-// judged adds what is wrong with the signature, whoever made it.
+// judged adds what is wrong with the signature, whoever made it. That it is of
+// another content is only noted while that is being edited.
 func (c content) judged(ctx context.Context, name string) parse.Loaded {
 	if c.err != nil {
 		return parse.Loaded{Err: c.err, State: string(c.state)}
@@ -69,6 +70,11 @@ func (c content) judged(ctx context.Context, name string) parse.Loaded {
 	if c.Signature != nil {
 		v := signing.Verify(ctx, signing.Input{Name: name, Tree: c.Tree, Bundle: c.Signature, Now: time.Now()})
 		l.Err = forAuthors(v.Err())
+	}
+	for _, e := range diag.All(l.Err) {
+		if c.state == Changed && stale(e.Code) {
+			e.Severity = diag.SeverityNote
+		}
 	}
 	return l
 }
@@ -223,9 +229,19 @@ func forAuthors(err error) error {
 			e.Hint = "put the files themselves there: installers get one repository's files"
 		case diag.LfsPointer:
 			e.Hint = "commit the file itself"
-		case diag.SignatureContentChanged, diag.SignatureContentMissing, diag.SignatureContentUnsigned, diag.SignatureMalformed, diag.SignatureNameMismatch:
-			e.Hint = "`skillpm sign` signs what is there now"
+		case diag.SignatureMalformed, diag.SignatureNameMismatch:
+			e.Hint = signAgain
+		}
+		if stale(e.Code) {
+			e.Hint = signAgain
 		}
 	}
 	return err
+}
+
+const signAgain = "`skillpm sign` signs what is there now"
+
+// stale reports whether a code says that a signature is of another content.
+func stale(c diag.Code) bool {
+	return c == diag.SignatureContentChanged || c == diag.SignatureContentMissing || c == diag.SignatureContentUnsigned
 }
