@@ -44,10 +44,6 @@ func (r *skillChecker) bodyRules(doc document, data []byte) {
 			r.note(diag.BodyTokens, first, "the body is about %d tokens; at most %d are recommended", n, maxBodyTokens)
 		}
 	}
-	if bytes.Contains(body, []byte(placeholderBody)) {
-		r.note(diag.PlaceholderLeft, first, "the body still has the line that `skillpm new` wrote").
-			WithHint("write the steps there")
-	}
 	if len(data) > largeFile {
 		r.note(diag.FileLarge, Position{}, "the file has %d bytes; one loader refuses more than %d", len(data), largeFile)
 	}

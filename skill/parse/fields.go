@@ -169,10 +169,6 @@ func (r *fieldReader) description(f field) {
 	}
 	r.scalarNote(f)
 	r.cutNote(f)
-	if text == placeholderDescription {
-		r.note(diag.PlaceholderLeft, at, "the description is still the one that `skillpm new` wrote").
-			WithHint("say what the skill does and when to use it: agents choose by this line")
-	}
 	if tag := findMarkup(text); tag != "" {
 		r.note(diag.DescriptionMarkup, at, "the description holds markup `%s`; one host refuses it, others put it into the prompt as it is", shorten(tag, 40))
 	}
