@@ -7,10 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -83,7 +81,7 @@ func (s *Source) cliOpenIn(ctx context.Context, dir string, f format, repo skill
 	if _, err := s.runGit(ctx, repo, args...); err != nil {
 		return nil, err
 	}
-	local, err := skill.ParseSource("file://" + (&url.URL{Path: filepath.ToSlash(dir)}).EscapedPath())
+	local, err := FileSource(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -106,8 +104,7 @@ func (c *cliSnapshot) Close() error {
 	return errors.Join(c.snapshot.Close(), c.session.svc.close(), c.remove())
 }
 
-// runGit runs git without a way to ask anybody. What it writes to standard
-// error becomes the error.
+// runGit runs git without a way to ask anybody.
 func (s *Source) runGit(ctx context.Context, repo skill.Source, args ...string) (string, error) {
 	program, err := s.gitProgram(repo.Repository(), "only git can reach it")
 	if err != nil {
@@ -125,6 +122,12 @@ func (s *Source) runGit(ctx context.Context, repo skill.Source, args ...string) 
 	if s.sshProgram() == "" {
 		cmd.Env = append(cmd.Env, "GIT_SSH_COMMAND=ssh -o BatchMode=yes -o StrictHostKeyChecking=yes")
 	}
+	return output(ctx, cmd)
+}
+
+// output runs cmd and returns what it wrote to standard output. What it wrote to
+// standard error becomes the error.
+func output(ctx context.Context, cmd *exec.Cmd) (string, error) {
 	var out bytes.Buffer
 	said := &tail{}
 	cmd.Stdout, cmd.Stderr = &out, said

@@ -16,8 +16,9 @@ import (
 
 // dialFile reaches a repository on disk. Reading one safely (alternates, packs
 // of every version, both object formats) is git's own business, so its
-// upload-pack serves it to us, and what it sends is checked like any server's.
-func (s *Source) dialFile(repo skill.Source, name string) (service, error) {
+// upload-pack serves it to us, and what it sends is checked like any server's. environ is added
+// to git's environment.
+func (s *Source) dialFile(repo skill.Source, name string, environ ...string) (service, error) {
 	program, err := s.gitProgram(name, "a repository on disk is read by git")
 	if err != nil {
 		return nil, err
@@ -28,7 +29,7 @@ func (s *Source) dialFile(repo skill.Source, name string) (service, error) {
 		// The command line is git's protected configuration, so this repository
 		// is served whoever owns it (the user named it), and in full; hooks and
 		// programs that its own configuration names are not run by upload-pack.
-		return startProcess(quiet(s.opt), program, "-c", "safe.directory=*",
+		return startProcess(append(quiet(s.opt), environ...), program, "-c", "safe.directory=*",
 			"-c", "uploadpack.allowFilter=true", "upload-pack", "--", dir)
 	}), nil
 }

@@ -1,18 +1,19 @@
-// Package author is an author's release path: it reads a skill's directory as
-// the tree that an install would make of it, signs it, checks the signature and
-// tags its version in git. Package cmd calls it for sign and tag; it asks for
-// keys as values and prints nothing.
+// Package author is an author's release path: it reads a skill's directory as an
+// installer would get it, signs it, checks the signature and tags its version in
+// git. Package cmd calls it for validate, inspect, sign and tag; it asks for keys
+// as values and prints nothing.
 //
 //	s, err := author.Read(ctx, wd, "skills/deploy")
 //	status, err := s.Sign(signer, now)
 //
-// Signing and checking use the disk alone. Tagging runs the git program, since an
-// author's identity, hooks and remotes are git's own business.
+// Content is read with the installer's own loader (package fetch): in a git work
+// tree from the objects that git would record of it, elsewhere from the
+// directory. Tagging runs the git program, since an author's identity, hooks and
+// remotes are git's own business.
 package author
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"io"
 	"io/fs"
@@ -23,7 +24,6 @@ import (
 
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/internal/fsx"
-	"github.com/skillpm/skillpm/internal/regular"
 	"github.com/skillpm/skillpm/signing"
 	"github.com/skillpm/skillpm/skill"
 	"github.com/skillpm/skillpm/skill/parse"
@@ -36,15 +36,57 @@ type Skill struct {
 	Name  string // as SKILL.md declares it
 	// Tree is what an install would make of the directory, links replaced.
 	Tree *skill.Tree
-	// Bundle is the signature beside it, nil if there is none.
+	// Bundle is the signature in it, nil if there is none.
 	Bundle []byte
-	// Report is what validation says.
+	// State says what Tree and Bundle were read from.
+	State State
+	// Report is what validation says of the directory.
 	Report *parse.Report
 }
 
 // Read reads the one skill that target names, relative to base. Problems that
-// leave no name or no tree are its error; others are only in Report.
+// leave no name or no content are its error; others are only in Report.
 func Read(ctx context.Context, base, target string) (*Skill, error) {
+	skills, err := ReadAll(ctx, base, []string{target})
+	if err != nil {
+		return nil, err
+	}
+	return skills[0], nil
+}
+
+// ReadAll reads the skills that targets name, each as Read does. The error holds
+// what is wrong with those that are not in the result.
+func ReadAll(ctx context.Context, base string, targets []string) ([]*Skill, error) {
+	var skills []*Skill
+	var places []parse.Place
+	var faults diag.List
+	for _, target := range targets {
+		s, err := examine(ctx, base, target)
+		if err != nil {
+			faults = append(faults, diag.All(err)...)
+			continue
+		}
+		skills, places = append(skills, s), append(places, parse.Place{Dir: s.Dir, Name: s.Name})
+	}
+	contents, err := loadAll(ctx, places)
+	if err != nil {
+		return nil, err
+	}
+	var read []*Skill
+	for i, s := range skills {
+		c := contents[i]
+		if c.err != nil {
+			faults = append(faults, diag.All(s.name(c.err))...)
+			continue
+		}
+		s.Tree, s.Bundle, s.State = c.Tree, c.Signature, c.state
+		read = append(read, s)
+	}
+	return read, faults.Err()
+}
+
+// examine reads what the directory says of itself.
+func examine(ctx context.Context, base, target string) (*Skill, error) {
 	x, err := parse.Examine(ctx, target, parse.ValidateOptions{Base: base})
 	if err != nil {
 		return nil, err
@@ -55,64 +97,10 @@ func Read(ctx context.Context, base, target string) (*Skill, error) {
 		}
 		return nil, diag.New(diag.NoSkillFound, "`%s` holds several skills, not one", target).WithHint("name one, or use --all")
 	}
-	if x.Skill == nil || x.Skill.Name == "" || x.Copied == nil {
+	if x.Skill == nil || x.Skill.Name == "" || x.BrokenLinks {
 		return nil, x.Report.Err()
 	}
-	s := &Skill{Dir: x.Dir, Label: x.Label, Name: x.Skill.Name, Report: x.Report}
-	root, err := os.OpenRoot(x.Dir)
-	if err != nil {
-		return nil, diag.New(diag.PermissionDenied, "the skill cannot be read").At(x.Label, 0, 0).WithCause(err)
-	}
-	defer root.Close()
-	if s.Tree, err = readTree(ctx, root, x.Copied); err != nil {
-		return nil, err
-	}
-	s.Bundle, err = readBundle(root)
-	return s, err
-}
-
-func readTree(ctx context.Context, root *os.Root, copied []parse.TreeFile) (*skill.Tree, error) {
-	files := make([]skill.File, 0, len(copied))
-	for _, f := range copied {
-		if f.Path == skill.SignatureFile {
-			continue
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		sum, n, err := hashFile(root, f.From)
-		if err != nil {
-			return nil, diag.New(diag.PermissionDenied, "a file of the skill cannot be read").At(f.Path, 0, 0).WithCause(err)
-		}
-		files = append(files, skill.File{Path: f.Path, Exec: f.Exec, Size: n, SHA256: sum})
-	}
-	return skill.NewTree(files, skill.DefaultLimits)
-}
-
-func hashFile(root *os.Root, path string) (sum [sha256.Size]byte, n int64, err error) {
-	f, err := regular.OpenIn(root, filepath.FromSlash(path))
-	if err != nil {
-		return sum, 0, err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if n, err = io.Copy(h, io.LimitReader(f, skill.DefaultLimits.FileBytes+1)); err != nil {
-		return sum, n, err
-	}
-	h.Sum(sum[:0])
-	return sum, n, nil
-}
-
-func readBundle(root *os.Root) ([]byte, error) {
-	f, err := regular.OpenIn(root, skill.SignatureFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, diag.New(diag.PermissionDenied, "the signature cannot be read").At(skill.SignatureFile, 0, 0).WithCause(err)
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, signing.MaxBundleBytes+1))
+	return &Skill{Dir: x.Dir, Label: x.Label, Name: x.Skill.Name, Report: x.Report}, nil
 }
 
 // Find lists the skills below target, as the user would name them, in order.
@@ -172,14 +160,18 @@ func (s *Skill) Check(signer *signing.Signer, now time.Time) error {
 	return s.name(signer.Check(s.Name, s.Tree, s.Bundle, now))
 }
 
-// GenerateKey writes a new private key to file (mode 0600) and its public half
-// to file.pub. Neither may exist: a lost key cannot be made again.
-func GenerateKey(random io.Reader, file string, passphrase []byte) error {
+// GenerateKey writes a new private key to file, an absolute path (mode 0600), and
+// its public half to file.pub. Neither may exist: a lost key cannot be made again.
+// In a git work tree git has to ignore the private one.
+func GenerateKey(ctx context.Context, random io.Reader, file string, passphrase []byte) error {
 	public := file + ".pub"
 	for _, name := range []string{file, public} {
 		if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 			return diag.New(diag.Usage, "%s is already there; a key is never overwritten", name).WithHint("choose another name")
 		}
+	}
+	if err := keptSecret(ctx, file); err != nil {
+		return err
 	}
 	private, pub, err := signing.GenerateKey(random, passphrase)
 	if err != nil {
@@ -192,4 +184,20 @@ func GenerateKey(random io.Reader, file string, passphrase []byte) error {
 		return fsx.Diag(err, "write the public key")
 	}
 	return nil
+}
+
+// keptSecret refuses a file that the next `git add` would publish.
+func keptSecret(ctx context.Context, file string) error {
+	dir := filepath.Dir(file)
+	root, err := workTree(ctx, dir)
+	if err != nil || root == "" {
+		return err
+	}
+	r := &repository{root: root}
+	ignored, err := r.ignores(ctx, file)
+	if err != nil || ignored {
+		return err
+	}
+	return diag.New(diag.KeyNotIgnored, "%s would lie in the git work tree %s, which does not ignore it", file, r.root).
+		WithHint("name a file outside of it, or add /%s to its .gitignore first", r.relative(file))
 }

@@ -27,9 +27,9 @@ func newRepository(t *testing.T) string {
 	write(t, dir, "skills/deploy/scripts/run.sh", "#!/bin/sh\n")
 	write(t, dir, "skills/vault/SKILL.md", "---\nname: vault\ndescription: Reads secrets. Use when asked for one.\n---\nAsk.\n")
 	write(t, dir, ".gitignore", "*.log\n")
-	git(t, dir, "init", "-q", "-b", "main")
-	git(t, dir, "add", ".")
-	git(t, dir, "commit", "-qm", "first")
+	runGit(t, dir, "init", "-q", "-b", "main")
+	runGit(t, dir, "add", ".")
+	runGit(t, dir, "commit", "-qm", "first")
 	return dir
 }
 
@@ -44,7 +44,7 @@ func write(t *testing.T, dir, name, text string) {
 	}
 }
 
-func git(t *testing.T, dir string, args ...string) string {
+func runGit(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
@@ -127,14 +127,14 @@ func TestReadRefusals(t *testing.T) {
 
 func TestGenerateKey(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "acme.key")
-	if err := GenerateKey(rand.Reader, file, []byte("secret")); err != nil {
+	if err := GenerateKey(t.Context(), rand.Reader, file, []byte("secret")); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(file)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	if err := GenerateKey(rand.Reader, file, nil); diag.CodeOf(err) != diag.Usage {
+	if err := GenerateKey(t.Context(), rand.Reader, file, nil); diag.CodeOf(err) != diag.Usage {
 		t.Errorf("a key was overwritten: %v", err)
 	}
 	data, err := os.ReadFile(file)
@@ -151,14 +151,14 @@ func TestTag(t *testing.T) {
 	if _, err := Tag(t.Context(), "deploy", "1.0.0", dry); err != nil {
 		t.Fatal(err)
 	}
-	if got := git(t, dir, "tag"); got != "" {
+	if got := runGit(t, dir, "tag"); got != "" {
 		t.Errorf("a dry run made %s", got)
 	}
 	got, err := Tag(t.Context(), "deploy", "1.0.0", opt)
 	if err != nil || got.Tag != "skills/deploy/v1.0.0" || got.Signed {
 		t.Fatalf("got %+v, %v", got, err)
 	}
-	if kind := git(t, dir, "cat-file", "-t", "skills/deploy/v1.0.0"); kind != "tag" {
+	if kind := runGit(t, dir, "cat-file", "-t", "skills/deploy/v1.0.0"); kind != "tag" {
 		t.Errorf("a %s, want an annotated tag", kind)
 	}
 	opt.Signer = signer
@@ -166,7 +166,7 @@ func TestTag(t *testing.T) {
 	if err != nil || !got.Signed || got.Commit == "" {
 		t.Fatalf("got %+v, %v", got, err)
 	}
-	if !strings.Contains(git(t, dir, "ls-tree", "-r", "--name-only", "skills/deploy/v1.1.0"), "skills/deploy/skill.oms.sig") {
+	if !strings.Contains(runGit(t, dir, "ls-tree", "-r", "--name-only", "skills/deploy/v1.1.0"), "skills/deploy/skill.oms.sig") {
 		t.Error("the tag does not hold the signature")
 	}
 	if got, err = Tag(t.Context(), "deploy", "1.2.0", opt); err != nil || got.Commit != "" {
@@ -203,8 +203,8 @@ func TestTag(t *testing.T) {
 func TestTagByPath(t *testing.T) {
 	dir := newRepository(t)
 	write(t, dir, "old/deploy/SKILL.md", "---\nname: deploy\ndescription: Deploys as before. Use when told so.\n---\nRun it.\n")
-	git(t, dir, "add", ".")
-	git(t, dir, "commit", "-qm", "second")
+	runGit(t, dir, "add", ".")
+	runGit(t, dir, "commit", "-qm", "second")
 	opt := TagOptions{Base: dir, Now: time.Now()}
 	if _, err := Tag(t.Context(), "deploy", "1.0.0", opt); diag.CodeOf(err) != diag.AmbiguousSkill {
 		t.Errorf("the name alone: %v", err)
@@ -218,10 +218,10 @@ func TestTagByPath(t *testing.T) {
 func TestTagPush(t *testing.T) {
 	dir := newRepository(t)
 	bare := t.TempDir()
-	git(t, bare, "init", "-q", "--bare")
-	git(t, dir, "remote", "add", "origin", bare)
+	runGit(t, bare, "init", "-q", "--bare")
+	runGit(t, dir, "remote", "add", "origin", bare)
 	got, err := Tag(t.Context(), "vault", "0.1.0", TagOptions{Base: dir, Push: true, Now: time.Now()})
-	if err != nil || !got.Pushed || git(t, bare, "tag") != "skills/vault/v0.1.0" {
-		t.Errorf("got %+v, %v, %s", got, err, git(t, bare, "tag"))
+	if err != nil || !got.Pushed || runGit(t, bare, "tag") != "skills/vault/v0.1.0" {
+		t.Errorf("got %+v, %v, %s", got, err, runGit(t, bare, "tag"))
 	}
 }

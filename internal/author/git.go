@@ -28,13 +28,32 @@ func (r *repository) git(ctx context.Context, args ...string) (string, error) {
 		if errors.Is(err, exec.ErrNotFound) {
 			return "", diag.New(diag.GitFailed, "the program `git` is not installed")
 		}
-		e := diag.New(diag.GitFailed, "git %s: %s", args[0], err)
+		e := diag.New(diag.GitFailed, "git %s: %s", args[0], err).WithReason(reasonOf(err, failed.String()))
 		for line := range strings.Lines(failed.String()) {
 			e = e.WithDetail("%s", strings.TrimRight(line, "\n"))
 		}
 		return "", e
 	}
 	return strings.TrimRight(out.String(), "\n"), nil
+}
+
+// Reasons of git_failed: dir is in no work tree; git has nothing to say and means
+// no by its status.
+const noWorkTree, saidNo = "no_work_tree", "no"
+
+func reasonOf(err error, said string) string {
+	if strings.Contains(said, "not a git repository") || strings.Contains(said, "must be run in a work tree") {
+		return noWorkTree
+	}
+	if e, ok := errors.AsType[*exec.ExitError](err); ok && e.ExitCode() == 1 && said == "" {
+		return saidNo
+	}
+	return ""
+}
+
+func hasReason(err error, reason string) bool {
+	e, ok := errors.AsType[*diag.Error](err)
+	return ok && e.Reason == reason
 }
 
 // openRepository finds the work tree that holds dir.
@@ -46,6 +65,25 @@ func openRepository(ctx context.Context, dir string) (*repository, error) {
 	}
 	r.root = filepath.FromSlash(root)
 	return r, nil
+}
+
+// ignores reports whether git ignores a file, which need not be there yet.
+func (r *repository) ignores(ctx context.Context, file string) (bool, error) {
+	_, err := r.git(ctx, "check-ignore", "--quiet", "--", r.relative(file))
+	if hasReason(err, saidNo) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// relative returns file as a slash path inside the work tree, its name if it
+// lies outside.
+func (r *repository) relative(file string) string {
+	dir, err := r.within(filepath.Dir(file))
+	if err != nil || dir == ".." || strings.HasPrefix(dir, "../") {
+		return filepath.Base(file)
+	}
+	return join(dir, filepath.Base(file))
 }
 
 // within returns dir as a slash path inside the work tree, "." for its root.
@@ -68,12 +106,17 @@ func (r *repository) ignoredFiles(ctx context.Context, path string) error {
 	if err != nil || list == "" {
 		return err
 	}
-	return dirty("git ignores files of the skill; the signature would cover what is never published", list)
+	return dirty("git ignores files of the skill; nobody who installs it would have them", list)
 }
 
-// uncommitted refuses changes and new files below path, the signature excepted.
-func (r *repository) uncommitted(ctx context.Context, path string) error {
-	list, err := r.git(ctx, "-c", "core.quotePath=false", "status", "--porcelain", "--untracked-files=all", "--", path, ":(exclude)"+join(path, skill.SignatureFile))
+// uncommitted refuses changes and new files below path, those of the signature
+// excepted where it is about to be written anyway.
+func (r *repository) uncommitted(ctx context.Context, path string, signing bool) error {
+	args := []string{"-c", "core.quotePath=false", "status", "--porcelain", "--untracked-files=all", "--", path}
+	if signing {
+		args = append(args, ":(exclude)"+join(path, skill.SignatureFile))
+	}
+	list, err := r.git(ctx, args...)
 	if err != nil || list == "" {
 		return err
 	}
@@ -102,9 +145,9 @@ func join(path, name string) string {
 }
 
 // CheckIgnored refuses a skill in a git work tree that holds files which git
-// ignores. Outside a work tree there is nothing to ask.
+// ignores. Where git publishes nothing of the directory there is nothing to ask.
 func (s *Skill) CheckIgnored(ctx context.Context) error {
-	if !inWorkTree(s.Dir) {
+	if s.State == Directory {
 		return nil
 	}
 	r, err := openRepository(ctx, s.Dir)
@@ -118,6 +161,8 @@ func (s *Skill) CheckIgnored(ctx context.Context) error {
 	return r.ignoredFiles(ctx, path)
 }
 
+// inWorkTree reports whether dir looks as if it were in a git work tree, without
+// asking git.
 func inWorkTree(dir string) bool {
 	for {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {

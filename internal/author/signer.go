@@ -80,14 +80,17 @@ func (c *Checker) Check(ctx context.Context, s *Skill, now time.Time) (signing.V
 	return v, s.name(v.Err())
 }
 
+// CheckContent verifies that the signature, whoever made it, is over what is
+// there.
+func (s *Skill) CheckContent(ctx context.Context, now time.Time) error {
+	_, err := (&Checker{}).Check(ctx, s, now)
+	return err
+}
+
 // name puts the skill into findings about it.
 func (s *Skill) name(err error) error {
-	for _, e := range diag.All(err) {
+	for _, e := range diag.All(forAuthors(err)) {
 		e.Message = "`" + s.Name + "`: " + e.Message
-		switch e.Code { // the advice is for those who install; here the author asks
-		case diag.SignatureContentChanged, diag.SignatureContentMissing, diag.SignatureContentUnsigned:
-			e.Hint = "`skillpm sign` signs what is there now"
-		}
 		if e.File == "" {
 			e.At(s.Label, 0, 0) // a line there is one of the rule that Check made
 		}

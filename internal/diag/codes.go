@@ -207,6 +207,9 @@ const (
 	CarriesHostConfig              Code = "carries_host_config"
 	TagExists                      Code = "tag_exists"
 	WorktreeDirty                  Code = "worktree_dirty"
+	VersionsHidden                 Code = "versions_hidden"
+	KeyNotIgnored                  Code = "key_not_ignored"
+	PlaceholderLeft                Code = "placeholder_left"
 	GitFailed                      Code = "git_failed"
 	SkillShadowed                  Code = "skill_shadowed"
 	AgentUnserved                  Code = "agent_unserved"
@@ -333,7 +336,7 @@ var table = []Info{
 	{HostRefused, 2, "refusal", "fetch", "private or plaintext host not named by the user"},
 	{PackInvalid, 2, "refusal", "fetch", "objects do not match their ids"},
 	{LfsPointer, 2, "refusal", "fetch", "a file is a pointer, not content"},
-	{SubmoduleInSkill, 2, "refusal", "fetch", "part of the skill is in another repository"},
+	{SubmoduleInSkill, 2, "refusal", "fetch, validate, tag", "part of the skill is in another repository"},
 	{PathUnsafe, 2, "refusal", "fetch, install", "a path no tree may hold"},
 	{TreeTooLarge, 2, "refusal", "fetch, install", "over a limit"},
 	{InstallConflict, 2, "refusal", "install", "local edits or a foreign directory in the way"},
@@ -411,7 +414,10 @@ var table = []Info{
 	{CarriesHostConfig, 0, "note", "validate, install", "files that give it powers beyond text in some clients"},
 	{TagExists, 2, "refusal", "tag", "this version has a tag already"},
 	{WorktreeDirty, 2, "refusal", "sign, tag", "files of the skill are not what git would publish"},
-	{GitFailed, 1, "failure", "tag", "git is missing or refused"},
+	{VersionsHidden, 2, "refusal", "tag", "the tag would take versions away from those who install"},
+	{KeyNotIgnored, 2, "refusal", "sign", "git would publish the new private key"},
+	{PlaceholderLeft, 0, "note", "validate, tag", "the text that `skillpm new` wrote is still there"},
+	{GitFailed, 1, "failure", "tag, sign, validate, inspect", "git is missing or refused"},
 	{SkillShadowed, 0, "warning", "doctor", "agents load another skill of this name, or do not agree which"},
 	{AgentUnserved, 0, "note", "doctor", "an agent is used here and reads none of the targets"},
 	{RunUnfinished, 0, "warning", "doctor", "a run was killed; the next one finishes or undoes it"},

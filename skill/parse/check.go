@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -39,6 +40,7 @@ type skillChecker struct {
 	doc       document
 	readable  bool // the frontmatter could be read
 	training  *Training
+	loaded    Loaded
 }
 
 // check judges the skill completely. The error is only ctx's.
@@ -88,12 +90,26 @@ func ofDisk(c diag.Code) bool { return c == diag.PermissionDenied || c == diag.D
 
 // lint judges what the frontmatter does not say.
 func (r *skillChecker) lint() {
+	r.placeholders()
 	r.bodyRules(r.doc, r.data)
 	r.licenseFile()
 	r.treeRules(r.opt.Profile)
 	r.trainingRules()
 	if r.deep {
 		r.note(diag.NestedSkill, Position{}, "it lies deeper than one level in its layer; some loaders look no deeper")
+	}
+}
+
+// placeholders notes what `skillpm new` wrote and nobody has replaced. Those who
+// install cannot do anything about it, so they are not told.
+func (r *skillChecker) placeholders() {
+	if r.skill.Description == placeholderDescription {
+		r.note(diag.PlaceholderLeft, r.fieldPosition("description"), "the description is still the one that `skillpm new` wrote").
+			WithHint("say what the skill does and when to use it: agents choose by this line")
+	}
+	if bytes.Contains(r.data, []byte(placeholderBody)) {
+		r.note(diag.PlaceholderLeft, Position{Line: r.doc.bodyLine, Column: 1}, "the body still has the line that `skillpm new` wrote").
+			WithHint("write the steps there")
 	}
 }
 

@@ -11,9 +11,6 @@ import (
 // TreeFile is one file or link of a skill's directory.
 type TreeFile struct {
 	Path string // '/'-separated, relative
-	// From is the path that holds the bytes: Path itself, or what a link on the
-	// way names.
-	From string
 	Exec bool
 	Size int64
 	// Link is the target as written; empty for a regular file.
@@ -33,9 +30,12 @@ type Examination struct {
 	Skill *Skill
 	Data  []byte
 	// Files are the directory's files in the order of their paths, links as
-	// links. Copied are the files that an install makes of them, every link
-	// replaced by what it names; nil where a link is broken.
-	Files, Copied []TreeFile
+	// links.
+	Files []TreeFile
+	// BrokenLinks says that a link of the directory cannot be followed inside it.
+	BrokenLinks bool
+	// Loaded is what ValidateOptions.Load made of the skill.
+	Loaded Loaded
 	// Training is nil if there is no valid training.zon.
 	Training *Training
 }
@@ -60,27 +60,18 @@ func Examine(ctx context.Context, target string, opt ValidateOptions) (*Examinat
 		x.Skill, x.Data, x.Training = s.skill, s.data, s.training
 	}
 	if s.tree != nil {
-		x.Files, x.Copied = s.tree.list(len(s.badLinks) == 0)
+		x.Files = s.tree.list()
 	}
+	x.BrokenLinks, x.Loaded = len(s.badLinks) > 0, s.loaded
 	return x, nil
 }
 
-// list returns the tree's files, and the copied ones if sound says that no link
-// is broken.
-func (t *tree) list(sound bool) (files, out []TreeFile) {
+// list returns the tree's files in the order of their paths.
+func (t *tree) list() []TreeFile {
+	var files []TreeFile
 	for _, f := range t.files {
-		files = append(files, TreeFile{Path: f.path, From: f.path, Exec: f.mode&0o100 != 0, Size: f.size, Link: f.link})
+		files = append(files, TreeFile{Path: f.path, Exec: f.mode&0o100 != 0, Size: f.size, Link: f.link})
 	}
 	slices.SortFunc(files, func(a, b TreeFile) int { return strings.Compare(a.Path, b.Path) })
-	if !sound {
-		return files, nil
-	}
-	copies, err := t.materialise()
-	if err != nil {
-		return files, nil
-	}
-	for _, c := range copies {
-		out = append(out, TreeFile{Path: c.path, From: c.from.path, Exec: c.from.mode&0o100 != 0, Size: c.from.size})
-	}
-	return files, out
+	return files
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/skill/parse"
 )
 
@@ -112,7 +113,8 @@ func TestDiffIsUnified(t *testing.T) {
 	}
 }
 
-func TestScaffoldValidatesClean(t *testing.T) {
+// A new skill has no problems, and notes for what nobody has written yet.
+func TestScaffoldValidates(t *testing.T) {
 	base := t.TempDir()
 	dir := filepath.Join(base, "my-new-skill")
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -121,7 +123,16 @@ func TestScaffoldValidatesClean(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, parse.FileName), parse.Scaffold("my-new-skill"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if got := validate(t, base, "my-new-skill", parse.ValidateOptions{StrictSpec: true}).Text(); got != "ok my-new-skill my-new-skill\n" {
-		t.Errorf("report:\n%s", got)
+	r := validate(t, base, "my-new-skill", parse.ValidateOptions{StrictSpec: true})
+	if err := r.Err(); err != nil {
+		t.Error(err)
+	}
+	for _, e := range r.Findings() {
+		if e.Code != diag.PlaceholderLeft {
+			t.Errorf("finding %v", e)
+		}
+	}
+	if len(r.Findings()) != 2 {
+		t.Errorf("report:\n%s", r.Text())
 	}
 }

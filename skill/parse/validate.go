@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/skill"
 )
 
 // ValidateOptions says how strictly Validate judges.
@@ -34,6 +35,9 @@ type ValidateOptions struct {
 	// Deps, if not nil, is asked about every requirement, and about every chain
 	// member that the file system alone does not answer.
 	Deps DepsFunc
+	// Load, if not nil, is asked for the content of every skill that was found,
+	// as an installer would get it; what it refuses is a problem.
+	Load LoadFunc
 	// Tokens estimates the tokens of a text; nil counts four bytes a token.
 	Tokens func([]byte) int
 }
@@ -58,6 +62,25 @@ type Edge struct {
 // so, else the finding to report, to which Validate adds the place. It is called
 // by one goroutine.
 type DepsFunc func(ctx context.Context, edge Edge) *diag.Error
+
+// Place is a skill whose content is wanted.
+type Place struct {
+	Dir  string // absolute
+	Name string // as SKILL.md declares it, "" if it cannot be read
+}
+
+// Loaded is the content of a skill as an installer would get it.
+type Loaded struct {
+	Tree *skill.Tree // nil where there is none
+	// State says in a few words what was looked at.
+	State string
+	// Err is what an installer would refuse it for, a *diag.Error or a diag.List.
+	Err error
+}
+
+// LoadFunc loads skills; the result has the order of places. It is called once,
+// with all of them.
+type LoadFunc func(ctx context.Context, places []Place) ([]Loaded, error)
 
 // Validate checks each path: a directory with a SKILL.md, or that file itself,
 // is one skill; any other directory is a layer whose skills are found below it,
@@ -90,7 +113,50 @@ func validateAll(ctx context.Context, paths []string, opt ValidateOptions) (*val
 	if err := v.checkAll(ctx); err != nil {
 		return nil, err
 	}
+	if err := v.load(ctx); err != nil {
+		return nil, err
+	}
 	return v, v.links(ctx)
+}
+
+// load asks for the skills' content and adds what it is refused for, unless the
+// directory was already found wrong in the same way.
+func (v *validation) load(ctx context.Context) error {
+	if v.opt.Load == nil {
+		return nil
+	}
+	var skills []*skillChecker
+	var places []Place
+	for _, s := range v.skills {
+		if s.fault == nil {
+			skills, places = append(skills, s), append(places, Place{Dir: s.dir, Name: s.skill.Name})
+		}
+	}
+	loaded, err := v.opt.Load(ctx, places)
+	if err != nil {
+		return err
+	}
+	for i, s := range skills {
+		s.loaded = loaded[i]
+		s.refused(loaded[i].Err)
+	}
+	return nil
+}
+
+func (r *skillChecker) refused(err error) {
+	known := map[diag.Code]bool{}
+	for _, e := range r.list {
+		if e.Severity == diag.SeverityError {
+			known[e.Code], known[diag.SkillNotFound] = true, true
+		}
+	}
+	for _, e := range diag.All(err) {
+		if !known[e.Code] {
+			r.findings.file = path.Join(r.label, FileName)
+			e.Line, e.Column = 0, 0
+			r.add(e)
+		}
+	}
 }
 
 // validation is one call of Validate.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/skillpm/skillpm/cmd/internal/ui"
+	"github.com/skillpm/skillpm/internal/author"
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/skill/parse"
 	"github.com/skillpm/skillpm/skill/parse/inspect"
@@ -49,6 +50,7 @@ func (r inspectResult) Text(s *ui.Streams) {
 	}
 	add("files", plural(len(r.Files), "file")+", "+bytesText(total))
 	add("digest", string(r.Digest))
+	add("looked at", r.State)
 	s.Printf("%s", ui.Table(nil, rows, s.Width))
 	for _, d := range r.Diagnostics {
 		if d.Verdict == parse.OK {
@@ -77,6 +79,9 @@ validate says. PATH is a skill's directory, NAME one that is installed here. Wit
 			return nil, err
 		}
 		target := app.installed(args[0])
+		if target != args[0] {
+			opt.Load = author.LoadDirectories // a copy is what lies there, not what git makes of it
+		}
 		in, r, err := inspect.Skill(ctx, target, opt)
 		if err != nil {
 			return nil, err

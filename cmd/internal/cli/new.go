@@ -29,9 +29,10 @@ func (r newResult) Text(s *ui.Streams) {
 
 func newNewCmd(app *App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "new NAME", Short: "Start a skill: a directory with a SKILL.md that validates", Args: cobra.ExactArgs(1),
-		Long: `Start a skill: make the directory NAME with a SKILL.md that validates clean. NAME
-may be a path; its last element is the skill's name.`,
+		Use: "new NAME", Short: "Start a skill: a directory with a SKILL.md to fill in", Args: cobra.ExactArgs(1),
+		Long: `Start a skill: make the directory NAME with a SKILL.md that has no problems,
+only notes for what is to be written. NAME may be a path; its last element is the
+skill's name.`,
 	}
 	return app.command(cmd, "new", func(_ context.Context, args []string) (Result, error) {
 		return app.newSkill(args[0])

@@ -113,7 +113,7 @@ An encrypted key's passphrase is asked for, or taken from SKILLPM_KEY_PASSPHRASE
 	return app.command(cmd, "sign", func(ctx context.Context, args []string) (Result, error) {
 		flags.key, flags.cert = app.path(flags.key), app.path(flags.cert)
 		if generate != "" {
-			return app.generateKey(app.path(generate))
+			return app.generateKey(ctx, app.path(generate))
 		}
 		if len(args) == 0 {
 			args = []string{"."}
@@ -129,7 +129,7 @@ An encrypted key's passphrase is asked for, or taken from SKILLPM_KEY_PASSPHRASE
 	})
 }
 
-func (app *App) generateKey(file string) (Result, error) {
+func (app *App) generateKey(ctx context.Context, file string) (Result, error) {
 	var secret []byte
 	if app.env("SKILLPM_KEY_PASSPHRASE") != "" || app.UI.CanAsk() {
 		var err error
@@ -137,34 +137,33 @@ func (app *App) generateKey(file string) (Result, error) {
 			return nil, err
 		}
 	}
-	if err := author.GenerateKey(rand.Reader, file, secret); err != nil {
+	if err := author.GenerateKey(ctx, rand.Reader, file, secret); err != nil {
 		return nil, err
 	}
 	return keyResult{file, file + ".pub"}, nil
 }
 
 func (app *App) skillsToSign(ctx context.Context, targets []string, all bool) ([]*author.Skill, error) {
-	var skills []*author.Skill
-	var faults diag.List
-	for _, target := range targets {
-		found := []string{target}
-		if all {
-			var err error
-			if found, err = author.Find(ctx, app.dir(), target); err != nil {
+	labels := targets
+	if all {
+		labels = nil
+		for _, target := range targets {
+			found, err := author.Find(ctx, app.dir(), target)
+			if err != nil {
 				return nil, err
 			}
+			labels = append(labels, found...)
 		}
-		for _, label := range found {
-			s, err := author.Read(ctx, app.dir(), label)
-			if err == nil {
-				err = s.CheckIgnored(ctx)
-			}
-			if err != nil {
-				faults = append(faults, diag.All(err)...)
-				continue
-			}
-			skills = append(skills, s)
+	}
+	read, err := author.ReadAll(ctx, app.dir(), labels)
+	faults := diag.All(err)
+	var skills []*author.Skill
+	for _, s := range read {
+		if err := s.CheckIgnored(ctx); err != nil {
+			faults = append(faults, diag.All(err)...)
+			continue
 		}
+		skills = append(skills, s)
 	}
 	return skills, faults.Err()
 }

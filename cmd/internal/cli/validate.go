@@ -11,6 +11,7 @@ import (
 
 	"github.com/skillpm/skillpm/cmd/internal/report"
 	"github.com/skillpm/skillpm/cmd/internal/ui"
+	"github.com/skillpm/skillpm/internal/author"
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/internal/fsx"
 	"github.com/skillpm/skillpm/skill/derive"
@@ -88,6 +89,7 @@ func (f *validateFlags) addRules(cmd *cobra.Command) {
 func (f *validateFlags) options(app *App) (parse.ValidateOptions, error) {
 	opt := parse.ValidateOptions{
 		Base: app.dir(), StrictSpec: f.strict, Profile: f.profile, AllowUnicodeNames: f.unicode, Tokens: derive.Tokens,
+		Load: author.Load,
 	}
 	if !slices.Contains([]string{"", parse.ProfileAgently, parse.ProfileChock}, f.profile) {
 		return opt, usageError("`%s` is no profile; expected agently or chock", f.profile)

@@ -3,8 +3,9 @@
 // with their hashes, and what validation says. The result is plain data whose
 // JSON has sorted keys and no absolute path, so that it can be hashed itself.
 //
-// It reads the skill's directory and nothing else. It grants nothing: what a
-// skill declares stands under "declares".
+// It reads the skill's directory, and through the given loader its content as an
+// installer would get it. It grants nothing: what a skill declares stands under
+// "declares".
 package inspect
 
 import (
@@ -32,7 +33,7 @@ type Inspection struct {
 	Chain       *Chain            `json:"chain"` // null if the skill orders no others
 	Contract    *Contract         `json:"contract"`
 	Diagnostics []Diagnostic      `json:"diagnostics"`
-	Digest      skill.Digest      `json:"digest"` // empty if the directory cannot be a tree
+	Digest      skill.Digest      `json:"digest"` // empty if an install would refuse the content
 	Files       []File            `json:"files"`
 	Parents     []Parent          `json:"parents,omitempty"` // with a lock only
 	Requires    map[string]string `json:"requires"`
@@ -40,6 +41,10 @@ type Inspection struct {
 	Size        Size              `json:"size"`
 	Tokens      Tokens            `json:"tokens"`
 	Training    *Training         `json:"training"`
+
+	// State says what Digest and hashes are of, in a few words: it is about this
+	// copy of the skill, so the document does not hold it.
+	State string `json:"-"`
 }
 
 // MarshalJSON writes every object's keys in the order of their bytes, nested
@@ -158,7 +163,8 @@ type Diagnostic struct {
 	Verdict parse.Verdict `json:"verdict"`
 }
 
-// Skill inspects the skill that target names, as parse.Examine does. The report
+// Skill inspects the skill that target names, as parse.Examine does; opt.Load is
+// needed for all that depends on content. The report
 // is the validation's, its findings naming files relative to the skill; the
 // inspection is nil if target names no single skill.
 func Skill(ctx context.Context, target string, opt parse.ValidateOptions) (*Inspection, *parse.Report, error) {
@@ -179,9 +185,10 @@ func Skill(ctx context.Context, target string, opt parse.ValidateOptions) (*Insp
 	if err != nil {
 		return nil, nil, err
 	}
+	in.State = x.Loaded.State
 	in.files(x, sums)
 	in.declared(x)
-	in.training(x, sums)
+	in.training(x)
 	return in, x.Report, nil
 }
 
@@ -235,8 +242,10 @@ func hashFile(root *os.Root, path string) (sum [sha256.Size]byte, err error) {
 	return sum, nil
 }
 
-// files fills in the files, the digest, the resources and the size.
+// files fills in the files, the digest, the resources and the size. What the
+// loaded tree has counts: the directory may hold more, or other line ends.
 func (in *Inspection) files(x *parse.Examination, sums map[string][sha256.Size]byte) {
+	loaded := treeFiles(x.Loaded.Tree)
 	for _, f := range x.Files {
 		if f.Path == skill.SignatureFile {
 			continue // no part of the tree
@@ -245,28 +254,38 @@ func (in *Inspection) files(x *parse.Examination, sums map[string][sha256.Size]b
 		if f.Link == "" {
 			file.SHA256 = hexSum(sums[f.Path])
 		}
+		if is, ok := loaded[f.Path]; ok && f.Link == "" {
+			file.Mode, file.Size, file.SHA256 = modeText(is.Exec), is.Size, hexSum(is.SHA256)
+		} else if f.Link == "" && x.Loaded.Tree != nil {
+			continue // git ignores it
+		}
 		in.Files = append(in.Files, file)
 	}
-	var tree []skill.File
-	for _, f := range x.Copied {
-		if f.Path == skill.SignatureFile {
-			continue
-		}
-		tree = append(tree, skill.File{Path: f.Path, Exec: f.Exec, Size: f.Size, SHA256: sums[f.From]})
+	if x.Loaded.Tree == nil {
+		return
+	}
+	in.Digest, in.Size.Files = x.Loaded.Tree.Digest(), len(loaded)
+	for _, f := range x.Loaded.Tree.Files() {
 		if f.Path == parse.FileName {
 			continue
 		}
 		in.Size.Resources += f.Size
 		if f.Path != parse.TrainingFile {
 			in.Resources = append(in.Resources, Resource{
-				Kind: derive.KindOf(f.Path), Media: derive.MediaType(f.Path), Path: f.Path, SHA256: hexSum(sums[f.From]), Size: f.Size,
+				Kind: derive.KindOf(f.Path), Media: derive.MediaType(f.Path), Path: f.Path, SHA256: hexSum(f.SHA256), Size: f.Size,
 			})
 		}
 	}
-	in.Size.Files = len(tree)
-	if t, err := skill.NewTree(tree, skill.DefaultLimits); err == nil && len(tree) > 0 {
-		in.Digest = t.Digest()
+}
+
+func treeFiles(t *skill.Tree) map[string]skill.File {
+	files := map[string]skill.File{}
+	if t != nil {
+		for _, f := range t.Files() {
+			files[f.Path] = f
+		}
 	}
+	return files
 }
 
 func modeText(exec bool) string {
@@ -309,21 +328,18 @@ func (in *Inspection) declared(x *parse.Examination) {
 	in.Tokens = Tokens{Body: derive.Tokens(x.Data[s.BodyOffset:]), Catalog: derive.Tokens([]byte(s.Name + ": " + s.Description))}
 }
 
-func (in *Inspection) training(x *parse.Examination, sums map[string][sha256.Size]byte) {
+func (in *Inspection) training(x *parse.Examination) {
 	t := x.Training
 	if t == nil {
 		return
 	}
-	from := map[string]string{}
-	for _, f := range x.Copied {
-		from[f.Path] = f.From
-	}
+	loaded := treeFiles(x.Loaded.Tree)
 	in.Training = &Training{
 		Adapter: t.Adapter, Mode: t.Mode, Schema: t.Schema, SHA256: t.SHA256.Hex(), Skill: t.Skill, Version: t.Version,
 		Suites: map[string]Suite{},
 	}
 	for _, s := range t.Suites {
-		in.Training.Suites[s.Name] = Suite{HeldOut: s.HeldOut, Path: s.Path, SHA256: hexSum(sums[from[s.Path]])}
+		in.Training.Suites[s.Name] = Suite{HeldOut: s.HeldOut, Path: s.Path, SHA256: hexSum(loaded[s.Path].SHA256)}
 	}
 }
 

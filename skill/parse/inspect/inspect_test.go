@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/skillpm/skillpm/internal/author"
+	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/skill"
 	"github.com/skillpm/skillpm/skill/parse"
 	"github.com/skillpm/skillpm/skill/parse/inspect"
@@ -72,9 +74,12 @@ func TestInspectionIsTheSameFromAnywhere(t *testing.T) {
 	for range 2 {
 		base := t.TempDir()
 		write(t, base, whole())
-		in, report, err := inspect.Skill(t.Context(), "a", parse.ValidateOptions{Base: base})
-		if err != nil || report.Err() != nil {
-			t.Fatal(err, report.Err())
+		in, report, err := inspect.Skill(t.Context(), "a", parse.ValidateOptions{Base: base, Load: author.LoadDirectories})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if list := diag.All(report.Err()); len(list) != 1 || list[0].Code != diag.SignatureMalformed {
+			t.Errorf("problems %v, want the signature's alone", list)
 		}
 		text, err := in.MarshalJSON()
 		if err != nil {
@@ -100,7 +105,7 @@ func TestInspectionIsTheSameFromAnywhere(t *testing.T) {
 func TestInspectionHoldsFilesDigestAndTraining(t *testing.T) {
 	base := t.TempDir()
 	write(t, base, whole())
-	in, _, err := inspect.Skill(t.Context(), "a/SKILL.md", parse.ValidateOptions{Base: base})
+	in, _, err := inspect.Skill(t.Context(), "a/SKILL.md", parse.ValidateOptions{Base: base, Load: author.LoadDirectories})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +149,7 @@ func TestInspectionHoldsFilesDigestAndTraining(t *testing.T) {
 func TestInspectionOfABrokenSkill(t *testing.T) {
 	base := t.TempDir()
 	write(t, base, map[string]string{"a/SKILL.md": "# A\n", "a/x": "1", "a/out": "-> ../b"})
-	in, report, err := inspect.Skill(t.Context(), "a", parse.ValidateOptions{Base: base})
+	in, report, err := inspect.Skill(t.Context(), "a", parse.ValidateOptions{Base: base, Load: author.LoadDirectories})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +157,7 @@ func TestInspectionOfABrokenSkill(t *testing.T) {
 		t.Errorf("inspection %+v, report %s", in, report.Text())
 	}
 	for _, target := range []string{".", "nothing"} {
-		if in, _, err := inspect.Skill(t.Context(), target, parse.ValidateOptions{Base: base}); in != nil || err != nil {
+		if in, _, err := inspect.Skill(t.Context(), target, parse.ValidateOptions{Base: base, Load: author.LoadDirectories}); in != nil || err != nil {
 			t.Errorf("%s: inspection %v, error %v; want neither", target, in, err)
 		}
 	}
