@@ -1,10 +1,8 @@
 package laws
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -67,31 +65,17 @@ type how struct {
 // patience bounds one run of the program.
 const patience = 60 * time.Second
 
-// run runs the program. A failure to start it is a panic: the harness is broken.
+// run runs the program on a machine.
 func (w *world) run(m *machine, h how, args ...string) *result {
-	cmd := exec.Command(filepath.Join(binDir, "skillpm"), args...)
-	cmd.Dir = h.cwd
-	if cmd.Dir == "" {
-		cmd.Dir = m.path()
+	c := call{Dir: h.cwd, Env: append(m.environ(), h.env...), Args: args}
+	if c.Dir == "" {
+		c.Dir = m.path()
 	}
-	cmd.Env = append(m.environ(), h.env...)
-	var out, errb bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errb
 	w.requests()
+	w.ran++
 	start := time.Now()
-	if err := cmd.Start(); err != nil {
-		panic(err)
-	}
-	timer := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
-	err := cmd.Wait()
-	timer.Stop()
-	r := &result{args: args, out: w.normal(m, out.String()), err: w.normal(m, errb.String()), took: time.Since(start)}
-	r.requests = w.requests()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		r.exit = exit.ExitCode()
-	} else if err != nil {
-		panic(err)
-	}
+	a := w.execute(c)
+	r := &result{args: args, exit: a.Exit, out: w.normal(m, a.Out), err: w.normal(m, a.Err), took: time.Since(start), requests: w.requests()}
 	if slices.Contains(args, "--json") {
 		r.parse()
 	}

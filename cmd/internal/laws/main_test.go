@@ -2,6 +2,7 @@ package laws
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -14,23 +15,27 @@ import (
 )
 
 var (
-	seedFlag   = flag.Int64("seed", -1, "run the world of this seed alone")
-	worldsFlag = flag.Int("worlds", fixedWorlds, "run so many worlds")
-	fromFlag   = flag.Int64("from", 1, "the first of the seeds")
-	stepsFlag  = flag.Int("steps", 0, "end each world after so many steps; 0 is all of them")
-	reportFlag = flag.String("report", "", "write the kinds of failures to this file as well")
+	seedFlag      = flag.Int64("seed", -1, "run the world of this seed alone")
+	worldsFlag    = flag.Int("worlds", fixedWorlds, "run so many worlds")
+	fromFlag      = flag.Int64("from", 1, "the first of the seeds")
+	stepsFlag     = flag.Int("steps", 0, "end each world after so many steps; 0 is all of them")
+	processesFlag = flag.Bool("processes", false, "start the program for every run, which takes three times as long")
+	reportFlag    = flag.String("report", "", "write the kinds of failures to this file as well")
 )
 
 // fixedWorlds is how many worlds CI runs, from seed 1 on.
 const fixedWorlds = 60
 
-// binDir holds a link to this test binary with the name skillpm, which is the
-// program itself: no second build, and the same race detector.
+// binDir holds links to this test binary: skillpm, which is the program itself
+// (no second build, and the same race detector), and worker.
 var binDir string
 
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) == "skillpm" {
+	switch filepath.Base(os.Args[0]) {
+	case "skillpm":
 		os.Exit(program())
+	case "worker":
+		os.Exit(work())
 	}
 	flag.Parse()
 	os.Exit(tests(m))
@@ -42,7 +47,7 @@ func tests(m *testing.M) int {
 		defer os.RemoveAll(dir)
 		var exe string
 		if exe, err = os.Executable(); err == nil {
-			err = os.Symlink(exe, filepath.Join(dir, "skillpm"))
+			err = errors.Join(os.Symlink(exe, filepath.Join(dir, "skillpm")), os.Symlink(exe, filepath.Join(dir, "worker")))
 		}
 	}
 	if err != nil {

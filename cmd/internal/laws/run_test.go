@@ -85,7 +85,7 @@ func (k *report) add(w *world) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.worlds++
-	k.ran += w.twins
+	k.ran += w.ran
 	if k.kinds == nil {
 		k.kinds = map[string]*kind{}
 	}
@@ -112,7 +112,7 @@ func (k *report) print(t *testing.T) {
 	}
 	slices.Sort(names)
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d worlds, %d kinds of failures\n\n", k.worlds, len(names))
+	fmt.Fprintf(&b, "%d worlds, %d runs of the program, %d kinds of failures\n\n", k.worlds, k.ran, len(names))
 	fmt.Fprintf(&b, "| law | command | times | first | how |\n|---|---|---|---|---|\n")
 	for _, name := range names {
 		v := k.kinds[name]

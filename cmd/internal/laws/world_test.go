@@ -19,6 +19,7 @@ type world struct {
 	seed      int64
 	dir       string
 	prefix    string // 127.A.B., the hosts' network
+	address   *regexp.Regexp
 	hosts     []*host
 	upstreams []*upstream
 	me        *machine
@@ -27,11 +28,11 @@ type world struct {
 
 	log    []string // steps so far, for people
 	broken []violation
-	counts []law // how often each law was checked
 	// edited are keys whose requirement a person changed since the last lock.
 	edited map[string]bool
 	local  map[string]bool // keys whose installed files a person edited
 	ran    int             // runs of the program
+	worker *worker
 }
 
 type law string
@@ -69,6 +70,7 @@ func (w *world) listen(n int) error {
 	for range 500 {
 		c := networks.Add(1) - 1
 		w.prefix = fmt.Sprintf("127.%d.%d.", 1+(int64(os.Getpid())+c/250)%250, 1+c%250)
+		w.address = regexp.MustCompile(regexp.QuoteMeta(w.prefix) + fmt.Sprintf(`(\d):%d`, port))
 		last = w.listenHere(n)
 		if last == nil {
 			return nil
@@ -97,6 +99,10 @@ func (w *world) listenHere(n int) error {
 }
 
 func (w *world) close() {
+	if w.worker != nil {
+		w.worker.stop()
+		w.worker = nil
+	}
 	for _, h := range w.hosts {
 		h.srv.Close()
 	}
@@ -141,12 +147,7 @@ func (w *world) revive(h int) {
 
 // normal replaces what differs between two runs or two machines.
 func (w *world) normal(m *machine, s string) string {
-	s = strings.ReplaceAll(s, m.dir, "$DIR")
-	return hostURL(w.prefix).ReplaceAllString(s, "host$1")
-}
-
-func hostURL(prefix string) *regexp.Regexp {
-	return regexp.MustCompile(regexp.QuoteMeta(prefix) + `(\d):8418`)
+	return w.address.ReplaceAllString(strings.ReplaceAll(s, m.dir, "$DIR"), "host$1")
 }
 
 func (w *world) say(format string, args ...any) {
