@@ -85,12 +85,7 @@ func (w *world) drawAdd(r *rand.Rand) move {
 		return move{label: "add DIR", args: []string{"add", "./house/" + name, "--yes"}}
 	}
 	u := pick(r, w.upstreams)
-	var own []*upstreamSkill
-	for _, s := range u.skills {
-		if !s.hidden {
-			own = append(own, s)
-		}
-	}
+	own := visible(u)
 	s := pick(r, own)
 	m := move{involved: w.hostsAround(u), asked: []string{s.name}}
 	at := ""

@@ -241,7 +241,7 @@ func (w *world) drawEvent(r *rand.Rand) {
 			w.say("# %s: version %s", u.name, v)
 		}
 	case 8:
-		if len(u.skills) < 2 || slices.ContainsFunc(u.skills, func(o *upstreamSkill) bool {
+		if s.hidden || len(visible(u)) < 2 || slices.ContainsFunc(u.skills, func(o *upstreamSkill) bool {
 			return slices.Contains(o.chain, s.name) || o.requires[s.name] != ""
 		}) {
 			return
@@ -306,4 +306,15 @@ func (w *world) editManifest(r *rand.Rand) {
 		w.say("# skills.toml: a comment at %s", key)
 	}
 	w.me.write("skills.toml", []byte(strings.Join(lines, "")))
+}
+
+// visible are a repository's skills without those in agents' directories.
+func visible(u *upstream) []*upstreamSkill {
+	var list []*upstreamSkill
+	for _, s := range u.skills {
+		if !s.hidden {
+			list = append(list, s)
+		}
+	}
+	return list
 }

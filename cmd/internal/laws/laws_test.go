@@ -1,6 +1,7 @@
 package laws
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"path"
@@ -43,6 +44,7 @@ func (w *world) do(r *rand.Rand, mv move) *result {
 	}
 	w.onlyWhatIsAsked(mv, before, res, now)
 	w.rows(mv, res)
+	w.agree(mv, res)
 	w.twice(mv, res, now)
 	w.anywhere(r, mv, before, res, now)
 	w.frugal(mv, old, now, res)
@@ -494,7 +496,10 @@ func (w *world) cold(m *machine) bool {
 // frugal is L6 for commands that have nothing to ask.
 func (w *world) frugal(mv move, old, now state, res *result) {
 	limit, ok := requestsOf[mv.label]
-	if !ok || res.exit != 0 {
+	if !ok {
+		panic("no row of the table has " + mv.label)
+	}
+	if res.exit != 0 {
 		return
 	}
 	if limit == 0 && (old.toml != now.toml || old.lock != now.lock || old.differs(now) != "") {
@@ -506,5 +511,36 @@ func (w *world) frugal(mv move, old, now state, res *result) {
 	}
 	if res.requests > n {
 		w.fail("L6", mv.label, fmt.Sprintf("more than %d requests a repository", limit), "%d requests for %d repositories", res.requests, len(w.upstreams))
+	}
+}
+
+// agree is L12 of outdated: update takes what it calls wanted.
+func (w *world) agree(mv move, res *result) {
+	var found struct {
+		Skills []struct{ Key, Locked, Wanted, Commit string }
+	}
+	if mv.label != "outdated" || res.exit != 0 || json.Unmarshal(res.result, &found) != nil {
+		return
+	}
+	t := w.twin(w.me)
+	defer w.drop(t)
+	update := w.run(t, how{}, "--json", "update", "--yes", "--accept-moved-tag", "--force")
+	l := t.lock()
+	if update.exit != 0 || l == nil {
+		return
+	}
+	rows := map[string]bool{}
+	for _, row := range found.Skills {
+		rows[row.Key] = true
+		e := l.Get(row.Key)
+		if row.Wanted != "" && row.Wanted != row.Locked && e != nil && e.Version == row.Locked {
+			w.fail("L12", mv.label, "wanted is not what update takes", "%s: wanted is %s, and `update` stays at %s without a word: %.200s", row.Key, row.Wanted, row.Locked, update.out)
+		}
+	}
+	for _, e := range w.me.lock().Skills {
+		f := l.Get(e.Key)
+		if f != nil && f.Version != e.Version && !rows[e.Key] && w.me.manifest().Get(e.Key) != nil {
+			w.fail("L12", mv.label, "update moves what outdated calls newest", "%s: no row, and `update` moves it from %s to %s", e.Key, e.Version, f.Version)
+		}
 	}
 }
