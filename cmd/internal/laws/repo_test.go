@@ -54,6 +54,7 @@ type upstreamSkill struct {
 	requires  map[string]string // name to requirement
 	retract   string
 	script    bool
+	more      map[string]string // further files
 	dangling  bool
 	hidden    bool // a copy in an agent's private directory
 }
@@ -93,6 +94,9 @@ func (w *world) commit(u *upstream, parents ...string) string {
 	for _, s := range u.skills {
 		files[path.Join(s.dir, "SKILL.md")] = testkit.File{Data: s.skillMD()}
 		files[path.Join(s.dir, "references", "notes.md")] = testkit.File{Data: "Notes on " + s.name + ".\n"}
+		for name, data := range s.more {
+			files[path.Join(s.dir, name)] = testkit.File{Data: data}
+		}
 		if s.script {
 			files[path.Join(s.dir, "scripts", "run.sh")] = testkit.File{Mode: "100755", Data: "#!/bin/sh\necho " + s.name + s.text + "\n"}
 		}
