@@ -188,10 +188,13 @@ func (w *world) drawEvent(r *rand.Rand) {
 	u := pick(r, w.upstreams)
 	s := pick(r, u.skills)
 	switch r.IntN(13) {
-	case 0, 1:
+	case 0:
 		w.revise(r, u)
 		w.grow(u)
 		w.say("# %s: a new commit", u.name)
+	case 1:
+		w.grow(u)
+		w.say("# %s: a new commit, no skill changed", u.name)
 	case 2, 3, 4:
 		if u.style == untagged {
 			w.revise(r, u)

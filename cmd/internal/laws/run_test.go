@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -32,7 +33,7 @@ func TestWorlds(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer w.close()
-				w.live()
+				w.hold(t, w.live)
 				kinds.add(w)
 				if testing.Verbose() && *seedFlag >= 0 {
 					t.Log("\n" + strings.Join(append(w.describe(), w.log...), "\n"))
@@ -44,6 +45,16 @@ func TestWorlds(t *testing.T) {
 		}
 	})
 	kinds.print(t)
+}
+
+// hold runs f; where the harness itself breaks, this world alone fails.
+func (w *world) hold(t *testing.T, f func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			t.Errorf("%s: the harness broke: %v\n%s\n%s", w.name, v, strings.Join(w.log, "\n"), debug.Stack())
+		}
+	}()
+	f()
 }
 
 // live runs the world's commands and events.

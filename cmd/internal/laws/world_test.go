@@ -3,6 +3,7 @@ package laws
 import (
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -33,6 +34,8 @@ type world struct {
 	local  map[string]bool // keys whose installed files a person edited
 	ran    int             // runs of the program
 	worker *worker
+	// reserved keeps the network for this world.
+	reserved net.Listener
 }
 
 type law string
@@ -70,6 +73,9 @@ func (w *world) listen(n int) error {
 	for range 500 {
 		c := networks.Add(1) - 1
 		w.prefix = fmt.Sprintf("127.%d.%d.", 1+(int64(os.Getpid())+c/250)%250, 1+c%250)
+		if w.reserved, last = net.Listen("tcp", fmt.Sprintf("%s250:%d", w.prefix, port)); last != nil {
+			continue // another process has this network, also while its hosts are down
+		}
 		w.address = regexp.MustCompile(regexp.QuoteMeta(w.prefix) + fmt.Sprintf(`(\d):%d`, port))
 		last = w.listenHere(n)
 		if last == nil {
@@ -106,6 +112,7 @@ func (w *world) close() {
 	for _, h := range w.hosts {
 		h.srv.Close()
 	}
+	_ = w.reserved.Close()
 }
 
 // changed says that a repository of host h did.
