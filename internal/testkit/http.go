@@ -31,6 +31,10 @@ type Shape struct {
 	// MultiAck is a server like Azure DevOps: v0, and it refuses a client that
 	// does not ask for multi_ack.
 	MultiAck bool
+	// Address is where to listen; "" is a free port of 127.0.0.1. Every address
+	// of 127.0.0.0/8 is loopback on Linux, so that hosts can have names whose
+	// order is the same in every run.
+	Address string
 }
 
 // Request is one line of a Server's log.
@@ -61,6 +65,8 @@ type Server struct {
 	shape   Shape
 	backend string
 	srv     *httptest.Server
+	host    string
+	down    bool
 
 	mu    sync.Mutex
 	conns int
@@ -79,7 +85,21 @@ func Serve(root string, shape Shape) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{Root: root, shape: shape, backend: filepath.Join(strings.TrimSpace(string(dir)), "git-http-backend")}
+	return s, s.listen(shape.Address)
+}
+
+// listen starts serving at address, or at a free port of 127.0.0.1 for "".
+func (s *Server) listen(address string) error {
 	s.srv = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
+	if address != "" {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			_ = s.srv.Listener.Close()
+			return err
+		}
+		_ = s.srv.Listener.Close() // the one that httptest made
+		s.srv.Listener = l
+	}
 	s.srv.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateNew {
 			s.mu.Lock()
@@ -87,23 +107,38 @@ func Serve(root string, shape Shape) (*Server, error) {
 			s.mu.Unlock()
 		}
 	}
-	if shape.TLS {
+	if s.shape.TLS {
 		s.srv.StartTLS()
 		s.CA = certPEM(s.srv.Certificate().Raw)
 	} else {
 		s.srv.Start()
 	}
-	s.URL = s.srv.URL
-	return s, nil
+	s.URL, s.host, s.down = s.srv.URL, s.srv.Listener.Addr().String(), false
+	return nil
 }
 
 // Host returns host:port.
-func (s *Server) Host() string { return s.srv.Listener.Addr().(*net.TCPAddr).String() }
+func (s *Server) Host() string { return s.host }
 
 // Close stops the server.
 func (s *Server) Close() {
-	s.srv.CloseClientConnections()
-	s.srv.Close()
+	if !s.down {
+		s.srv.CloseClientConnections()
+		s.srv.Close()
+	}
+	s.down = true
+}
+
+// Down makes every connection to the server be refused until Up. Neither may
+// run beside requests.
+func (s *Server) Down() { s.Close() }
+
+// Up listens at the same address again.
+func (s *Server) Up() error {
+	if !s.down {
+		return nil
+	}
+	return s.listen(s.host)
 }
 
 // Requests returns the log and empties it.
