@@ -149,14 +149,14 @@ func policyOf(p parse.Policy) lockfile.Policy {
 // measureChains fills every chain's depth and refuses one that nests deeper
 // than its max_depth. The lock has no cycles.
 func measureChains(l *lockfile.Lock) error {
-	memo := map[string]int64{}
+	memo, entries := map[string]int64{}, entriesByKey(l)
 	var depth func(key string) int64
 	depth = func(key string) int64 {
 		if d, ok := memo[key]; ok {
 			return d
 		}
 		memo[key] = 0
-		e := l.Get(key)
+		e := entries[key]
 		if e == nil || e.Chain == nil {
 			return 0
 		}

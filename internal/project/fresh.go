@@ -24,6 +24,12 @@ func (p *Project) staleness(ctx context.Context, bytes bool) (diag.List, error) 
 	if want := p.targets(); !slices.Equal(want, p.lock.Targets) {
 		list = append(list, p.outdated("the targets are %v in skills.toml and %v in the lock", want, p.lock.Targets))
 	}
+	uses := p.uses()
+	for _, e := range p.lock.Skills {
+		if e.Use != uses[e.Key] {
+			list = append(list, p.outdated("`%s`: use is %q in skills.toml and %q in the lock", e.Key, uses[e.Key], e.Use))
+		}
+	}
 	list = append(list, p.stalePaths()...)
 	for _, l := range p.selfCheck(diag.LockOutdated) {
 		list = append(list, l.finding)

@@ -53,7 +53,11 @@ func (p *Project) Install(ctx context.Context, opt InstallOptions) (*Change, err
 		if p, err = p.edited(retargeted); err != nil {
 			return nil, err
 		}
-		if l := p.prunedLock(); l != nil {
+		l, err := p.prunedLock(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if l != nil {
 			return p.apply(ctx, transaction{old: p.lock, lock: l, manifest: retargeted}, opt)
 		}
 	}

@@ -60,13 +60,16 @@ func (p *Project) buildLock(ctx context.Context, r *resolution) (*lockfile.Lock,
 	if err := faults.Err(); err != nil {
 		return nil, err
 	}
+	uses := p.uses()
 	for i, c := range chosen {
 		entries[i].Dependencies = dependencies(c)
-		entries[i].Use = ""
-		if s := p.manifest.Get(string(c.Name)); s != nil {
-			entries[i].Use = s.Use
-		}
+		entries[i].Use = uses[string(c.Name)]
 		l.Skills = append(l.Skills, entries[i])
+	}
+	for _, e := range l.Skills {
+		if e.Source.Type == lockfile.TypeGit {
+			e.Source.URL = p.spelling(mustSource(e)).URL() // a kept one, too: skills.toml may spell it anew
+		}
 	}
 	recordRefs(l, func(e *lockfile.Entry, ref string) string {
 		if full := r.universe.fullRef(skill.Key(e.Key), mustSource(e).Identity(), ref); full != "" {
@@ -101,6 +104,15 @@ func (p *Project) finishLock(l *lockfile.Lock) (*lockfile.Lock, error) {
 		l.KeepUnknown(p.lock)
 	}
 	return l, nil
+}
+
+// uses is what the manifest says of the use of each skill.
+func (p *Project) uses() map[string]string {
+	uses := make(map[string]string, len(p.manifest.Skills))
+	for _, s := range p.manifest.Skills {
+		uses[string(s.Key)] = s.Use
+	}
+	return uses
 }
 
 // order is the manifest's order of skills.

@@ -11,7 +11,9 @@ import (
 
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/internal/fsx"
+	"github.com/skillpm/skillpm/internal/manifest"
 	"github.com/skillpm/skillpm/lockfile"
+	"github.com/skillpm/skillpm/skill"
 )
 
 // mergeAttribute makes git hand the lock to the driver.
@@ -54,7 +56,8 @@ func InstallMergeDriver(ctx context.Context, opt Options) (string, error) {
 }
 
 // Merge is git's merge driver for skills.lock: base, ours and theirs are files;
-// the result goes to ours. Locks whose entries do not disagree are joined;
+// the result goes to ours. Locks whose entries do not disagree are joined if the
+// result is what its own root asks for, as skillpm lock would leave it;
 // otherwise the file is left with conflict markers around both sides, and
 // `skillpm lock` solves it with both as preferences once skills.toml is merged.
 // A conflict is lock_corrupt, so that git reports it.
@@ -79,13 +82,10 @@ func Merge(opt Options, base, ours, theirs string) error {
 			}
 		}
 	}
-	merged, clean := mergeThree(locks[0], locks[1], locks[2])
-	if clean {
-		data, err := encodeLock(merged)
-		if err != nil {
-			return err
+	if merged, clean := mergeThree(locks[0], locks[1], locks[2]); clean && holdsAlone(opt, merged) {
+		if data, err := merged.Encode(); err == nil { // two keys that fold alike decode as no lock
+			return (*fsx.FS)(nil).WriteAtomic(abs(ours), data, 0o644)
 		}
-		return (*fsx.FS)(nil).WriteAtomic(abs(ours), data, 0o644)
 	}
 	var b bytes.Buffer
 	b.WriteString("<<<<<<< ours\n")
@@ -96,8 +96,35 @@ func Merge(opt Options, base, ours, theirs string) error {
 	if err := (*fsx.FS)(nil).WriteAtomic(abs(ours), b.Bytes(), 0o644); err != nil {
 		return err
 	}
-	return diag.New(diag.LockCorrupt, "both sides changed the same entries of %s", lockfile.FileName).
+	return diag.New(diag.LockCorrupt, "the two sides of %s do not fit together", lockfile.FileName).
 		WithHint("merge skills.toml, then `skillpm lock` solves the lock with both sides as preferences")
+}
+
+// holdsAlone reports whether l is what its own root asks for: closed, in range,
+// without circles, with every field that lock --check compares. Chains are
+// measured anew, since a member may have become longer on the other side.
+func holdsAlone(opt Options, l *lockfile.Lock) bool {
+	if measureChains(l) != nil || len(recordRefs(l, lockedRef)) > 0 {
+		return false
+	}
+	m := &manifest.Manifest{File: lockfile.FileName}
+	for _, part := range []struct {
+		from map[string]string
+		into *[]manifestSkill
+	}{{l.Root.Requires, &m.Skills}, {l.Root.Overrides, &m.Overrides}} {
+		for _, key := range sortedKeys(part.from) {
+			r, err := skill.ParseRequirement(part.from[key], nil)
+			if err != nil {
+				return false
+			}
+			*part.into = append(*part.into, manifestSkill{Key: skill.Key(key), Requirement: r})
+		}
+	}
+	p := newProject(opt)
+	p.manifest, p.written, p.lock = m, m, l
+	p.known = p.files.index()
+	graph, err := p.staleGraph(context.Background())
+	return err == nil && len(graph) == 0 && len(p.selfCheck(diag.LockOutdated)) == 0
 }
 
 // mergeThree joins two locks where each key changed on one side only. It is not

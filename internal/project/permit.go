@@ -3,6 +3,7 @@ package project
 import (
 	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
@@ -100,7 +101,8 @@ func (f files) index() func() *grounds {
 	return sync.OnceValue(func() *grounds {
 		g := &grounds{spellings: map[string]skill.Source{}, hosts: map[string]bool{}, repositories: map[string]bool{}}
 		for _, list := range [][]manifestSkill{f.manifest.Skills, f.manifest.Overrides} {
-			for _, s := range list {
+			list = slices.SortedFunc(slices.Values(list), func(a, b manifestSkill) int { return strings.Compare(string(a.Key), string(b.Key)) })
+			for _, s := range list { // by key: the first spelling of a repository counts
 				g.hosts[s.Requirement.Source.Host()] = true
 				g.add(s.Requirement.Source)
 			}

@@ -32,7 +32,10 @@ func (p *Project) Remove(ctx context.Context, names []string, opt InstallOptions
 	if p, err = p.edited(data); err != nil {
 		return nil, err
 	}
-	l := p.prunedLock()
+	l, err := p.prunedLock(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if l == nil {
 		t, err := p.relock(ctx, data, resolveOptions{lock: p.lock, consent: opt.ResolveSubskills})
 		if err != nil {
@@ -58,19 +61,11 @@ func (p *Project) notRequired(name string) *diag.Error {
 
 // prunedLock returns the lock without what the manifest no longer reaches, nil
 // if the lock and manifest differ in more than that.
-func (p *Project) prunedLock() *lockfile.Lock {
+func (p *Project) prunedLock(ctx context.Context) (*lockfile.Lock, error) {
 	if p.lock == nil {
-		return nil
+		return nil, nil
 	}
 	want := p.emptyLock()
-	for key, text := range want.Root.Requires {
-		if p.lock.Root.Requires[key] != text {
-			return nil
-		}
-	}
-	if len(p.compareMaps("overrides", want.Root.Overrides, p.lock.Root.Overrides)) > 0 {
-		return nil
-	}
 	l := *p.lock
 	l.Root, l.Targets = want.Root, want.Targets
 	l.Root.Unknown = p.lock.Root.Unknown
@@ -80,15 +75,29 @@ func (p *Project) prunedLock() *lockfile.Lock {
 	for _, key := range l.Unreachable() {
 		gone[key] = true
 	}
+	uses := p.uses()
 	l.Skills = nil
 	for _, e := range p.lock.Skills {
-		if !gone[e.Key] {
-			l.Skills = append(l.Skills, e)
+		if gone[e.Key] {
+			continue
+		}
+		if e.Use != uses[e.Key] {
+			copied := *e
+			copied.Use = uses[e.Key]
+			e = &copied
+		}
+		l.Skills = append(l.Skills, e)
+	}
+	recordRefs(&l, lockedRef)
+	l.Sort(p.order())
+	stale, err := p.withLock(&l).staleness(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range stale {
+		if s.Code == diag.LockOutdated { // a path skill that cannot be read stays a fault of its own
+			return nil, nil
 		}
 	}
-	if len(recordRefs(&l, lockedRef)) > 0 {
-		return nil
-	}
-	l.Sort(p.order())
-	return &l
+	return &l, nil
 }

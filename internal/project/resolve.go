@@ -45,34 +45,20 @@ func (p *Project) resolve(ctx context.Context, opt resolveOptions) (*resolution,
 	if err := p.input(ctx, r, opt); err != nil {
 		return nil, err
 	}
-	for {
-		deadline := time.Now().Add(solveTime)
-		r.input.Expired = func() bool { return time.Now().After(deadline) }
-		solution, err := resolver.Solve(ctx, r.input, r.universe)
-		if err == nil {
-			r.solution = solution
-			for _, w := range solution.Warnings {
-				p.opt.Report(diag.Warn(w.Code, "%s", w.Message).WithHint("%s", w.Hint))
-			}
-			return r, nil
-		}
-		if need, ok := errors.AsType[*resolver.Need](err); ok {
-			if err := r.universe.load(ctx, need); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if consent, ok := errors.AsType[*resolver.NeedConsent](err); ok {
-			if err := p.askConsent(r, consent, opt); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if failure, ok := errors.AsType[*resolver.Failure](err); ok {
-			return nil, &solveError{failure, failureFindings(failure)}
-		}
+	solution, err := solveAsking(ctx, &r.input, r.universe, r.universe.load, func(need *resolver.NeedConsent) error {
+		return p.askConsent(r, need, opt)
+	})
+	if failure, ok := errors.AsType[*resolver.Failure](err); ok {
+		return nil, &solveError{failure, failureFindings(failure)}
+	}
+	if err != nil {
 		return nil, err
 	}
+	r.solution = solution
+	for _, w := range solution.Warnings {
+		p.opt.Report(diag.Warn(w.Code, "%s", w.Message).WithHint("%s", w.Hint))
+	}
+	return r, nil
 }
 
 // solveError is a refusal of the solver together with the finding it became.
