@@ -182,7 +182,8 @@ func TestFilesAreShort(t *testing.T) {
 }
 
 // Tests neither sleep nor skip: a sleep is a race or a waste, and a skipped test
-// is one that nobody runs. What a machine lacks is installed by .ci/run. A file
+// is one that nobody runs. What needs more than Go and git has the build tag
+// external, where a missing program is a failure (see package external). A file
 // that uses testing/synctest sleeps by its fake clock, which costs nothing.
 func TestTestsNeitherSleepNorSkip(t *testing.T) {
 	used := make([]bool, len(skippers))
@@ -197,7 +198,7 @@ func TestTestsNeitherSleepNorSkip(t *testing.T) {
 		})
 		f.skips(func(at, name string) {
 			if !excepted(skippers, used, f.dir(), name) {
-				t.Errorf("%s: %s; install what is missing", at, name)
+				t.Errorf("%s: %s; give the file the build tag external and fail", at, name)
 			}
 		})
 	}
