@@ -31,12 +31,13 @@ import (
 //	interrupted                 run skillpm add against a server that interrupts it
 //	                            instead of answering; prints "exit N"
 //	reversesteps FILE KEY       reverse the steps of KEY's chain in a lock
+//	reorder FILE KEY…           put a lock's skills into the order of the keys
 //	drop FILE FIELD N           print a JSON object without the first N of a list
 //	lie GOOD LIAR               make the mirror LIAR name its own tree for every
 //	                            version that GOOD lists
 var programs = map[string]func(args []string) error{
 	"hold": hold, "share": share, "interrupted": interrupted,
-	"reversesteps": reverseSteps, "drop": drop, "lie": lie,
+	"reversesteps": reverseSteps, "reorder": reorder, "drop": drop, "lie": lie,
 }
 
 // program is what testscript.Main runs for one of them.
@@ -124,6 +125,27 @@ func reverseSteps(args []string) error {
 	}
 	slices.Reverse(lock.Get(args[1]).Chain.Steps)
 	return os.WriteFile(args[0], lock.Bytes(), 0o644)
+}
+
+func reorder(args []string) error {
+	data, err := os.ReadFile(args[0])
+	if err != nil {
+		return err
+	}
+	var lock struct{ Skills json.RawMessage }
+	var entries map[string]json.RawMessage
+	if err := json.Unmarshal(data, &lock); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(lock.Skills, &entries); err != nil {
+		return err
+	}
+	var skills []string
+	for _, key := range args[1:] {
+		skills = append(skills, fmt.Sprintf("    %q: %s", key, entries[key]))
+	}
+	text := "{\n" + strings.Join(skills, ",\n") + "\n  }"
+	return os.WriteFile(args[0], bytes.Replace(data, lock.Skills, []byte(text), 1), 0o644)
 }
 
 func drop(args []string) error {

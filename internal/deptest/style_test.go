@@ -2,13 +2,11 @@ package deptest
 
 import (
 	"go/ast"
-	"go/token"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"unicode"
 )
 
 // maxLines is where a file surely holds a second idea.
@@ -225,33 +223,6 @@ func (f *goFile) skips(report func(at, name string)) {
 		}
 		return true
 	})
-}
-
-// An error may have been wrapped on its way, so what it is errors.Is tells. io.EOF
-// is the exception that io.Reader's contract makes.
-func TestErrorsAreNotCompared(t *testing.T) {
-	for _, f := range sourceFiles(t) {
-		if f.test {
-			continue
-		}
-		ast.Inspect(f.ast, func(n ast.Node) bool {
-			b, ok := n.(*ast.BinaryExpr)
-			if !ok || b.Op != token.EQL && b.Op != token.NEQ {
-				return true
-			}
-			for _, side := range []ast.Expr{b.X, b.Y} {
-				if sel, ok := side.(*ast.SelectorExpr); ok && isSentinel(sel.Sel.Name) {
-					t.Errorf("%s: a comparison with %s; use errors.Is", f.at(b), sel.Sel.Name)
-				}
-			}
-			return true
-		})
-	}
-}
-
-func isSentinel(name string) bool {
-	rest, ok := strings.CutPrefix(name, "Err")
-	return ok && rest != "" && unicode.IsUpper(rune(rest[0])) || name == "Canceled" || name == "DeadlineExceeded"
 }
 
 // Every Go file is text with LF line ends, whatever a checkout does.
