@@ -1,3 +1,5 @@
+//go:build external
+
 // Package runtimes_test runs the readers for Python and JavaScript against the
 // Go package lockfile, over the same locks and trees.
 package runtimes_test

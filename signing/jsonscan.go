@@ -25,7 +25,7 @@ func scanJSON(data []byte) error {
 	if err := scanValue(d, 0); err != nil {
 		return err
 	}
-	if _, err := d.Token(); err != io.EOF {
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return fmt.Errorf("data after the object, at byte %d", d.InputOffset())
 	}
 	return nil
@@ -66,7 +66,7 @@ func scanValue(d *json.Decoder, depth int) error {
 }
 
 func jsonFault(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err

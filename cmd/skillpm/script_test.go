@@ -11,17 +11,23 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"skillpm": func() { os.Exit(run()) },
-	})
+	commands := map[string]func(){"skillpm": func() { os.Exit(run()) }}
+	for name, run := range programs {
+		commands[name] = program(run)
+	}
+	testscript.Main(m, commands)
 }
 
 // TestScripts runs the real binary against real git servers on loopback. HOME
 // is empty, no variable of the machine is inherited but PATH.
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	runScripts(t, "script")
+}
+
+func runScripts(t *testing.T, dir string) {
 	testscript.Run(t, testscript.Params{
-		Dir:                 filepath.Join("testdata", "script"),
+		Dir:                 filepath.Join("testdata", dir),
 		Cmds:                commands(),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,

@@ -1,24 +1,52 @@
+//go:build external
+
 package git_test
 
 import (
-	"context"
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/pem"
-	"errors"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
 
+	"github.com/skillpm/skillpm/fetch/fetchtest"
 	"github.com/skillpm/skillpm/fetch/git"
 	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/testkit"
 )
+
+func TestSSH(t *testing.T) {
+	for name, option := range map[string]testkit.SSHOption{"v2": testkit.PassProtocol, "v0": ""} {
+		t.Run(name, func(t *testing.T) {
+			fetchtest.Run(t, func(t *testing.T, root string) fetchtest.Rung {
+				s, home := serveSSH(t, root, option)
+				opt := git.Options{Named: only(s.Addr), Home: home}
+				return fetchtest.Rung{Source: newSource(t, opt), Base: s.URL}
+			})
+		})
+	}
+}
+
+// serveSSH starts sshd and returns it with a home directory that has the keys.
+func serveSSH(t *testing.T, root string, options ...testkit.SSHOption) (*testkit.SSHServer, string) {
+	t.Helper()
+	s, err := testkit.ServeSSH(root, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	home := t.TempDir()
+	if err := s.WriteClientFiles(filepath.Join(home, ".ssh")); err != nil {
+		t.Fatal(err)
+	}
+	return s, home
+}
 
 // sshFixture serves a repository and returns its address, and a home directory
 // with key and known_hosts.
@@ -152,30 +180,6 @@ func TestSSHProgram(t *testing.T) {
 	opt.Environ[1] = "GIT_SSH_COMMAND=ssh -F none -o UserKnownHostsFile=/dev/null -i " + dir + "/id_ed25519"
 	if _, err := newSource(t, opt).Refs(t.Context(), parse(t, url)); diag.CodeOf(err) != diag.HostKeyUnknown {
 		t.Errorf("unknown host: %v, want host_key_unknown", err)
-	}
-}
-
-func TestSSHCancelIsQuick(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts, and says nothing
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	ctx, cancel := context.WithCancel(t.Context())
-	var start time.Time
-	go func() {
-		conn, err := l.Accept()
-		if err != nil {
-			return
-		}
-		defer conn.Close()
-		start = time.Now()
-		cancel()
-		<-t.Context().Done()
-	}()
-	_, err = newSource(t, git.Options{Named: only(l.Addr().String())}).Refs(ctx, parse(t, "ssh://git@"+l.Addr().String()+"/acme/skills"))
-	if !errors.Is(err, context.Canceled) || time.Since(start) > 100*time.Millisecond {
-		t.Errorf("%v after %v", err, time.Since(start))
 	}
 }
 

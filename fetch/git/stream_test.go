@@ -1,9 +1,13 @@
 package git_test
 
 import (
+	"context"
+	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/skillpm/skillpm/fetch/fetchtest"
 	"github.com/skillpm/skillpm/fetch/git"
@@ -33,29 +37,26 @@ func TestFile(t *testing.T) {
 	})
 }
 
-func TestSSH(t *testing.T) {
-	for name, option := range map[string]testkit.SSHOption{"v2": testkit.PassProtocol, "v0": ""} {
-		t.Run(name, func(t *testing.T) {
-			fetchtest.Run(t, func(t *testing.T, root string) fetchtest.Rung {
-				s, home := serveSSH(t, root, option)
-				opt := git.Options{Named: only(s.Addr), Home: home}
-				return fetchtest.Rung{Source: newSource(t, opt), Base: s.URL}
-			})
-		})
-	}
-}
-
-// serveSSH starts sshd and returns it with a home directory that has the keys.
-func serveSSH(t *testing.T, root string, options ...testkit.SSHOption) (*testkit.SSHServer, string) {
-	t.Helper()
-	s, err := testkit.ServeSSH(root, options...)
+func TestSSHCancelIsQuick(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts, and says nothing
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.Close)
-	home := t.TempDir()
-	if err := s.WriteClientFiles(filepath.Join(home, ".ssh")); err != nil {
-		t.Fatal(err)
+	t.Cleanup(func() { _ = l.Close() })
+	ctx, cancel := context.WithCancel(t.Context())
+	var start time.Time
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		start = time.Now()
+		cancel()
+		<-t.Context().Done()
+	}()
+	_, err = newSource(t, git.Options{Named: only(l.Addr().String())}).Refs(ctx, parse(t, "ssh://git@"+l.Addr().String()+"/acme/skills"))
+	if !errors.Is(err, context.Canceled) || time.Since(start) > 100*time.Millisecond {
+		t.Errorf("%v after %v", err, time.Since(start))
 	}
-	return s, home
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/skillpm/skillpm/fetch/oci"
 	"github.com/skillpm/skillpm/internal/diag"
-	"github.com/skillpm/skillpm/internal/testkit/registrykit"
 	"github.com/skillpm/skillpm/skill"
 )
 
@@ -40,29 +39,24 @@ func TestRequestsToRead(t *testing.T) {
 }
 
 // A second push of the same items asks once for each and moves nothing.
-func TestSecondPushMovesNothing(t *testing.T) {
-	real, _ := dockerRegistry(t, registrykit.Config{})
-	for name, target := range map[string]http.Handler{
-		"in process":      inProcess(),
-		"docker-registry": proxyTo(t, real),
-	} {
-		t.Run(name, func(t *testing.T) {
-			spec, log := serve(t, target)
-			list := samples(t, 15)
-			push(t, open(t, spec, oci.Options{Write: true}), items(list), oci.RunOptions{})
-			if n := count(log.take(), "PUT", "/blobs/uploads/"); n != 2*len(list) {
-				t.Errorf("the first push uploaded %d blobs, want %d", n, 2*len(list))
-			}
-			report := push(t, open(t, spec, oci.Options{Write: true}), items(list), oci.RunOptions{})
-			blobs, bytes := report.Blobs()
-			if report.Count(oci.Present) != len(list) || blobs != 0 || bytes != 0 {
-				t.Errorf("second push: %d present, %d blobs, %d bytes", report.Count(oci.Present), blobs, bytes)
-			}
-			lines := log.take()
-			if count(lines, "HEAD", "/manifests/tree-") != len(list) || len(lines) != len(list) {
-				t.Errorf("second push made %d requests, want %d HEADs: %q", len(lines), len(list), lines)
-			}
-		})
+func TestSecondPushMovesNothing(t *testing.T) { testSecondPush(t, inProcess()) }
+
+func testSecondPush(t *testing.T, registry http.Handler) {
+	t.Helper()
+	spec, log := serve(t, registry)
+	list := samples(t, 15)
+	push(t, open(t, spec, oci.Options{Write: true}), items(list), oci.RunOptions{})
+	if n := count(log.take(), "PUT", "/blobs/uploads/"); n != 2*len(list) {
+		t.Errorf("the first push uploaded %d blobs, want %d", n, 2*len(list))
+	}
+	report := push(t, open(t, spec, oci.Options{Write: true}), items(list), oci.RunOptions{})
+	blobs, bytes := report.Blobs()
+	if report.Count(oci.Present) != len(list) || blobs != 0 || bytes != 0 {
+		t.Errorf("second push: %d present, %d blobs, %d bytes", report.Count(oci.Present), blobs, bytes)
+	}
+	lines := log.take()
+	if count(lines, "HEAD", "/manifests/tree-") != len(list) || len(lines) != len(list) {
+		t.Errorf("second push made %d requests, want %d HEADs: %q", len(lines), len(list), lines)
 	}
 }
 

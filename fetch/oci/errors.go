@@ -126,7 +126,7 @@ type tracked struct {
 
 func (t *tracked) Read(p []byte) (int, error) {
 	n, err := t.r.Read(p)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		t.err = err
 	}
 	return n, err

@@ -8,13 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opencontainers/image-spec/specs-go/v1"
+	v1 "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2"
 	orasoci "oras.land/oras-go/v2/content/oci"
 
 	"github.com/skillpm/skillpm/fetch/oci"
-	"github.com/skillpm/skillpm/internal/diag"
-	"github.com/skillpm/skillpm/internal/testkit/registrykit"
 	"github.com/skillpm/skillpm/skill"
 )
 
@@ -26,55 +24,40 @@ func keepSet(list []sample) map[oci.Ref]bool {
 	return keep
 }
 
-func TestGC(t *testing.T) {
-	real, _ := dockerRegistry(t, registrykit.Config{Delete: true})
+func TestGC(t *testing.T) { testGC(t, "dir:"+filepath.Join(t.TempDir(), "m")) }
+
+func testGC(t *testing.T, spec string) {
+	t.Helper()
 	bundle := []byte(`{"mediaType":"application/vnd.dev.sigstore.bundle.v0.3+json"}`)
 	list := samples(t, 10)
-	for name, spec := range map[string]string{
-		"folder": "dir:" + filepath.Join(t.TempDir(), "m"), "docker-registry": real,
-	} {
-		t.Run(name, func(t *testing.T) {
-			m := open(t, spec, oci.Options{Write: true})
-			push(t, m, append(items(list), bundleItem(bundle)), oci.RunOptions{})
-			keep := keepSet(list[:4])
-
-			dry, err := m.GC(t.Context(), keep, true)
-			if err != nil || len(dry.Refs) != 7 {
-				t.Fatalf("dry run: %+v, %v", dry, err)
-			}
-			report, err := m.Verify(t.Context(), wants(list), oci.RunOptions{Quick: true})
-			if err != nil || report.Err() != nil {
-				t.Fatalf("a dry run removed something: %v, %v", err, report.Err())
-			}
-			removed, err := m.GC(t.Context(), keep, false)
-			if err != nil || len(removed.Refs) != 7 {
-				t.Fatalf("%+v, %v", removed, err)
-			}
-			if strings.HasPrefix(spec, "dir:") && (removed.Blobs != dry.Blobs || removed.Bytes == 0) {
-				t.Errorf("dry run %+v, run %+v", dry, removed)
-			}
-			report, err = m.Verify(t.Context(), wants(list), oci.RunOptions{})
-			if err != nil || report.Count(oci.Present) != 4 || report.Count(oci.Missing) != 6 {
-				t.Errorf("after: %v, %v", err, report.Err())
-			}
-			if again, err := m.GC(t.Context(), keep, false); err != nil || len(again.Refs)+again.Blobs != 0 {
-				t.Errorf("a second run removed %+v, %v", again, err)
-			}
-			if path, ok := strings.CutPrefix(spec, "dir:"); ok {
-				checkIndex(t, path, 4)
-			}
-		})
-	}
-}
-
-// A registry that forbids deletion says so.
-func TestGCForbidden(t *testing.T) {
-	spec, _ := dockerRegistry(t, registrykit.Config{})
 	m := open(t, spec, oci.Options{Write: true})
-	push(t, m, items(samples(t, 1)), oci.RunOptions{})
-	_, err := m.GC(t.Context(), nil, false)
-	if diag.CodeOf(err) != diag.FetchFailed || !strings.Contains(diag.All(err)[0].Hint, "deleting has to be switched on") {
-		t.Errorf("%v", err)
+	push(t, m, append(items(list), bundleItem(bundle)), oci.RunOptions{})
+	keep := keepSet(list[:4])
+
+	dry, err := m.GC(t.Context(), keep, true)
+	if err != nil || len(dry.Refs) != 7 {
+		t.Fatalf("dry run: %+v, %v", dry, err)
+	}
+	report, err := m.Verify(t.Context(), wants(list), oci.RunOptions{Quick: true})
+	if err != nil || report.Err() != nil {
+		t.Fatalf("a dry run removed something: %v, %v", err, report.Err())
+	}
+	removed, err := m.GC(t.Context(), keep, false)
+	if err != nil || len(removed.Refs) != 7 {
+		t.Fatalf("%+v, %v", removed, err)
+	}
+	if strings.HasPrefix(spec, "dir:") && (removed.Blobs != dry.Blobs || removed.Bytes == 0) {
+		t.Errorf("dry run %+v, run %+v", dry, removed)
+	}
+	report, err = m.Verify(t.Context(), wants(list), oci.RunOptions{})
+	if err != nil || report.Count(oci.Present) != 4 || report.Count(oci.Missing) != 6 {
+		t.Errorf("after: %v, %v", err, report.Err())
+	}
+	if again, err := m.GC(t.Context(), keep, false); err != nil || len(again.Refs)+again.Blobs != 0 {
+		t.Errorf("a second run removed %+v, %v", again, err)
+	}
+	if path, ok := strings.CutPrefix(spec, "dir:"); ok {
+		checkIndex(t, path, 4)
 	}
 }
 

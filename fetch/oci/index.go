@@ -129,7 +129,7 @@ func mergeLines(w io.Writer, old io.Reader, chg change) error {
 		last = tag
 		iw.row(tag, line)
 	}
-	if _, err := r.ReadByte(); err != io.EOF {
+	if _, err := r.ReadByte(); !errors.Is(err, io.EOF) {
 		return errForeignIndex
 	}
 	return iw.end()

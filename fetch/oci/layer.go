@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -103,7 +104,7 @@ func readLayer(ctx context.Context, r io.Reader, limits skill.Limits, sink func(
 	if err != nil {
 		return nil, err
 	}
-	if _, err := packed.ReadByte(); err != io.EOF {
+	if _, err := packed.ReadByte(); !errors.Is(err, io.EOF) {
 		return nil, malformed("data follows the end of the layer")
 	}
 	return tree, nil
@@ -118,7 +119,7 @@ func readArchive(ctx context.Context, r io.Reader, limits skill.Limits, sink fun
 			return nil, err
 		}
 		err := l.next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
@@ -147,7 +148,7 @@ type layerReader struct {
 // next reads one file, or returns io.EOF after the last.
 func (l *layerReader) next() error {
 	h, err := l.archive.Next()
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return io.EOF
 	}
 	if err != nil {

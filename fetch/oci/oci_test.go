@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -19,7 +20,6 @@ import (
 
 	"github.com/skillpm/skillpm/fetch/oci"
 	"github.com/skillpm/skillpm/internal/diag"
-	"github.com/skillpm/skillpm/internal/testkit/registrykit"
 	"github.com/skillpm/skillpm/skill"
 )
 
@@ -197,6 +197,8 @@ func serve(t testing.TB, h http.Handler) (string, *requestLog) {
 	return "oci://" + strings.TrimPrefix(srv.URL, "http://") + "/team/skills", log
 }
 
+func discardLogger() *log.Logger { return log.New(io.Discard, "", 0) }
+
 func inProcess() http.Handler {
 	return ggcr.New(ggcr.Logger(discardLogger()))
 }
@@ -210,48 +212,49 @@ func forms(t *testing.T) map[string]struct{ write, read string } {
 	reg, _ := serve(t, inProcess())
 	folder := filepath.Join(t.TempDir(), "folder")
 	tar := filepath.Join(t.TempDir(), "mirror.tar")
-	out := map[string]struct{ write, read string }{
-		"folder":          {"dir:" + folder, "dir:" + folder},
-		"static":          {"dir:" + webDir, web.URL + "/"},
-		"archive":         {"tar:" + tar, "tar:" + tar},
-		"registry":        {reg, reg},
-		"docker-registry": {},
+	return map[string]struct{ write, read string }{
+		"folder":   {"dir:" + folder, "dir:" + folder},
+		"static":   {"dir:" + webDir, web.URL + "/"},
+		"archive":  {"tar:" + tar, "tar:" + tar},
+		"registry": {reg, reg},
 	}
-	spec, _ := dockerRegistry(t, registrykit.Config{Delete: true})
-	out["docker-registry"] = struct{ write, read string }{spec, spec}
-	return out
 }
 
 func TestEveryForm(t *testing.T) {
+	for name, form := range forms(t) {
+		t.Run(name, func(t *testing.T) { testForm(t, form.write, form.read) })
+	}
+}
+
+// testForm writes skills and a signature to a mirror, and reads, lists and
+// verifies them.
+func testForm(t *testing.T, write, read string) {
+	t.Helper()
 	list := samples(t, 12)
 	bundle := []byte(`{"mediaType":"application/vnd.dev.sigstore.bundle.v0.3+json","dsseEnvelope":{}}`)
-	for name, form := range forms(t) {
-		t.Run(name, func(t *testing.T) {
-			w := open(t, form.write, oci.Options{Write: true})
-			all := append(items(list), bundleItem(bundle))
-			report := push(t, w, all, oci.RunOptions{})
-			if got := report.Count(oci.Done); got != len(all) {
-				t.Fatalf("done %d of %d", got, len(all))
-			}
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
+	w := open(t, write, oci.Options{Write: true})
+	all := append(items(list), bundleItem(bundle))
+	report := push(t, w, all, oci.RunOptions{})
+	if got := report.Count(oci.Done); got != len(all) {
+		t.Fatalf("done %d of %d", got, len(all))
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
 
-			m := open(t, form.read, oci.Options{})
-			for _, s := range list {
-				s.mustRead(t, m)
-			}
-			got, err := m.Bundle(t.Context(), skill.DigestOf(bundle))
-			if err != nil || !bytes.Equal(got, bundle) {
-				t.Fatalf("bundle %q, %v", got, err)
-			}
-			checkListing(t, m, list, bundle)
-			checkMisses(t, m)
-			report, err = m.Verify(t.Context(), wants(list), oci.RunOptions{})
-			if err != nil || report.Err() != nil || report.Count(oci.Present) != len(list) {
-				t.Fatalf("verify: %v, %v", err, report.Err())
-			}
-		})
+	m := open(t, read, oci.Options{})
+	for _, s := range list {
+		s.mustRead(t, m)
+	}
+	got, err := m.Bundle(t.Context(), skill.DigestOf(bundle))
+	if err != nil || !bytes.Equal(got, bundle) {
+		t.Fatalf("bundle %q, %v", got, err)
+	}
+	checkListing(t, m, list, bundle)
+	checkMisses(t, m)
+	report, err = m.Verify(t.Context(), wants(list), oci.RunOptions{})
+	if err != nil || report.Err() != nil || report.Count(oci.Present) != len(list) {
+		t.Fatalf("verify: %v, %v", err, report.Err())
 	}
 }
 

@@ -91,17 +91,6 @@ func (a Agent) UserPath(home string, getenv func(string) string) (string, bool) 
 	return a.expand(a.UserDir, home, getenv), true
 }
 
-// UserPaths returns every directory the agent may read a user's skills from.
-func (a Agent) UserPaths(home string, getenv func(string) string) []string {
-	var paths []string
-	for _, dir := range append([]string{a.UserDir}, a.AlsoUser...) {
-		if dir != "" {
-			paths = append(paths, a.expand(dir, home, getenv))
-		}
-	}
-	return paths
-}
-
 // expand turns "~/x" into a path of this machine.
 func (a Agent) expand(dir, home string, getenv func(string) string) string {
 	if base := a.override(getenv); base != "" {
@@ -147,10 +136,4 @@ func detect(shows func(a Agent, sign string) bool) []Agent {
 		}
 	}
 	return found
-}
-
-// Reading returns the agents that read skills from a project directory, so that
-// one directory is written once for all of them.
-func Reading(projectDir string) []Agent {
-	return slices.DeleteFunc(slices.Clone(table()), func(a Agent) bool { return a.ProjectDir != projectDir })
 }

@@ -80,7 +80,36 @@ var importers = []struct {
 }{
 	{"internal/project", []string{"cmd/..."}, "it knows all others; whoever imports it knows them too"},
 	{"internal/testkit/...", append([]string{"examples/..."}, testPackages...), "its servers are for tests and for the tour"},
+	{"internal/fsx", []string{"cmd/internal/cli", "cache", "internal/author", "internal/flock", "internal/install", "internal/project"},
+		"readers, formats and decisions write no files"},
 	{"fetch/fetchtest", testPackages, "it is the suite that every source must pass"},
+}
+
+// commandsThatWrite are the files of cmd that import internal/fsx. A command
+// reads flags and prints; what it changes on disk a use case changes. The list
+// only gets shorter.
+var commandsThatWrite = map[string]string{
+	"cmd/internal/cli/app.go":       "it names the fault of a write to stdout, and writes nothing",
+	"cmd/internal/cli/new.go":       "the directory of a new skill; belongs to internal/author",
+	"cmd/internal/cli/trustedit.go": "the user's trust rules; belong to the project's other edits",
+	"cmd/internal/cli/validate.go":  "repairs of SKILL.md; belong to internal/author",
+}
+
+func TestCommandsWriteNothing(t *testing.T) {
+	writing := map[string]bool{}
+	for _, f := range sourceFiles(t) {
+		if !f.test && within(f.dir(), "cmd/...") && slices.Contains(f.imports(), module+"/internal/fsx") {
+			writing[f.path] = true
+			if commandsThatWrite[f.path] == "" {
+				t.Errorf("%s imports internal/fsx; a command changes files through a use case", f.path)
+			}
+		}
+	}
+	for name := range commandsThatWrite {
+		if !writing[name] {
+			t.Errorf("%s imports internal/fsx no more; take it out", name)
+		}
+	}
 }
 
 // testPackages are made for tests; they may use whatever serves tests best.

@@ -146,7 +146,7 @@ func TestEveryCodeHasAScript(t *testing.T) {
 // error[usage] and "code":"usage".
 func scriptedCodes(t *testing.T) map[string]bool {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(root, "cmd", "skillpm", "testdata", "script", "*.txtar"))
+	files, err := filepath.Glob(filepath.Join(root, "cmd", "skillpm", "testdata", "*", "*.txtar"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,6 @@
 // Package deptest holds the rules of this repository that a test can check:
-// which package may import which, who may print, exit or write files, that every
+// which package may import which and what it may reach of network, disk, clock and
+// chance, how much it may hold, who may print, exit or write files, that every
 // package is documented, and that every code of package diag has its entry in
 // docs/errors.md and a script that provokes it.
 //

@@ -50,7 +50,10 @@ func TestFeaturesPage(t *testing.T) {
 // `package/dir.TestName`.
 func referenced(reference string) error {
 	if name, ok := strings.CutPrefix(reference, "script "); ok {
-		_, err := os.Stat(filepath.Join(root, "cmd", "skillpm", "testdata", "script", name+".txtar"))
+		found, err := filepath.Glob(filepath.Join(root, "cmd", "skillpm", "testdata", "*", name+".txtar"))
+		if err == nil && len(found) == 0 {
+			err = fmt.Errorf("no script %s", name)
+		}
 		return err
 	}
 	dot := strings.LastIndexByte(reference, '.')

@@ -2,13 +2,11 @@ package deptest
 
 import (
 	"go/ast"
-	"go/token"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"unicode"
 )
 
 // maxLines is where a file surely holds a second idea.
@@ -182,7 +180,8 @@ func TestFilesAreShort(t *testing.T) {
 }
 
 // Tests neither sleep nor skip: a sleep is a race or a waste, and a skipped test
-// is one that nobody runs. What a machine lacks is installed by .ci/run. A file
+// is one that nobody runs. What needs more than Go and git has the build tag
+// external, where a missing program is a failure (see package external). A file
 // that uses testing/synctest sleeps by its fake clock, which costs nothing.
 func TestTestsNeitherSleepNorSkip(t *testing.T) {
 	used := make([]bool, len(skippers))
@@ -197,7 +196,7 @@ func TestTestsNeitherSleepNorSkip(t *testing.T) {
 		})
 		f.skips(func(at, name string) {
 			if !excepted(skippers, used, f.dir(), name) {
-				t.Errorf("%s: %s; install what is missing", at, name)
+				t.Errorf("%s: %s; give the file the build tag external and fail", at, name)
 			}
 		})
 	}
@@ -224,33 +223,6 @@ func (f *goFile) skips(report func(at, name string)) {
 		}
 		return true
 	})
-}
-
-// An error may have been wrapped on its way, so what it is errors.Is tells. io.EOF
-// is the exception that io.Reader's contract makes.
-func TestErrorsAreNotCompared(t *testing.T) {
-	for _, f := range sourceFiles(t) {
-		if f.test {
-			continue
-		}
-		ast.Inspect(f.ast, func(n ast.Node) bool {
-			b, ok := n.(*ast.BinaryExpr)
-			if !ok || b.Op != token.EQL && b.Op != token.NEQ {
-				return true
-			}
-			for _, side := range []ast.Expr{b.X, b.Y} {
-				if sel, ok := side.(*ast.SelectorExpr); ok && isSentinel(sel.Sel.Name) {
-					t.Errorf("%s: a comparison with %s; use errors.Is", f.at(b), sel.Sel.Name)
-				}
-			}
-			return true
-		})
-	}
-}
-
-func isSentinel(name string) bool {
-	rest, ok := strings.CutPrefix(name, "Err")
-	return ok && rest != "" && unicode.IsUpper(rune(rest[0])) || name == "Canceled" || name == "DeadlineExceeded"
 }
 
 // Every Go file is text with LF line ends, whatever a checkout does.

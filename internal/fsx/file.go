@@ -2,6 +2,7 @@ package fsx
 
 import (
 	"crypto/rand"
+	"errors"
 	"io/fs"
 	"os"
 	"path"
@@ -58,7 +59,7 @@ func (f *File) Close() error {
 }
 
 func (f *File) full(err error) error {
-	if e, ok := err.(*fs.PathError); ok {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return &fs.PathError{Op: e.Op, Path: f.path, Err: e.Err}
 	}
 	return err

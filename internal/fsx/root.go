@@ -1,6 +1,7 @@
 package fsx
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -65,10 +66,10 @@ func (r *Root) Sub(p string) (*Root, error) {
 
 // full puts the whole path into an error of os.Root, which names the relative one.
 func (r *Root) full(err error, p string) error {
-	switch e := err.(type) {
-	case *fs.PathError:
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return &fs.PathError{Op: e.Op, Path: r.abs(p), Err: e.Err}
-	case *os.LinkError:
+	}
+	if e, ok := errors.AsType[*os.LinkError](err); ok {
 		return &os.LinkError{Op: e.Op, Old: r.abs(e.Old), New: r.abs(p), Err: e.Err}
 	}
 	return err
@@ -266,7 +267,7 @@ func (r *Root) Symlink(text, p string) error {
 			return &os.LinkError{Op: "symlink", Old: text, New: r.abs(p), Err: errNoLinks}
 		}
 		err := r.symlink(filepath.FromSlash(text), p)
-		if e, ok := err.(*os.LinkError); ok {
+		if e, ok := errors.AsType[*os.LinkError](err); ok {
 			return &os.LinkError{Op: e.Op, Old: text, New: r.abs(p), Err: e.Err}
 		}
 		return err

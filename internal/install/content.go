@@ -76,7 +76,7 @@ func (h *hasher) file(r io.Reader, out io.Writer, limit int64) (sum [sha256.Size
 				return sum, n, err
 			}
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			h.sum.Sum(sum[:0])
 			return sum, n, nil
 		}

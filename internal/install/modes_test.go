@@ -1,6 +1,7 @@
 package install_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -279,7 +280,7 @@ func TestSignatureFile(t *testing.T) {
 
 	p.want.Items[0].Bundle = skill.DigestOf([]byte("never stored"))
 	_, err = p.apply()
-	if e, ok := err.(*install.DamagedError); !ok || len(e.Bundles) != 1 {
+	if e, ok := errors.AsType[*install.DamagedError](err); !ok || len(e.Bundles) != 1 {
 		t.Errorf("apply without the bundle = %v", err)
 	}
 }
@@ -296,7 +297,7 @@ func TestDamagedStore(t *testing.T) {
 	before := p.snapshot()
 	for _, what := range []string{"changed", "gone"} {
 		_, err := p.apply()
-		e, ok := err.(*install.DamagedError)
+		e, ok := errors.AsType[*install.DamagedError](err)
 		if !ok || len(e.Trees) != 1 || e.Trees[0] != bad.Digest {
 			t.Errorf("%s: apply = %v", what, err)
 		}

@@ -64,11 +64,3 @@ func layerNamed(top, below []Named) []Named {
 	}
 	return out
 }
-
-// Defaults are the settings that hold where no file sets one.
-func Defaults() Config {
-	return Config{
-		Install: Install{Link: "copy", Expose: "all", Unmanaged: "note", Validation: "lenient"},
-		Git:     Git{CLI: "auto"},
-	}
-}

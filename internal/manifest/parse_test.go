@@ -196,7 +196,8 @@ func TestLayer(t *testing.T) {
 		Registries: []Named{{Name: "c", Address: "project-c"}, {Name: "a", Address: "project-a"}, {Name: "b", Address: "user-b"}},
 		Git:        Git{CLI: "auto"},
 	}
-	if diff := cmp.Diff(want, Layer(Defaults(), user, project)); diff != "" {
+	defaults := Config{Install: Install{Link: "copy", Expose: "all", Unmanaged: "note", Validation: "lenient"}, Git: Git{CLI: "auto"}}
+	if diff := cmp.Diff(want, Layer(defaults, user, project)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -50,6 +50,24 @@ func TestDoReturnsTheRealFailure(t *testing.T) {
 	})
 }
 
+// A call that wraps the cancellation fails for that reason all the same.
+func TestDoPassesOverWrappedCancellation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bad := errors.New("bad")
+		err := par.Do(t.Context(), 2, 2, func(ctx context.Context, i int) error {
+			if i == 1 {
+				time.Sleep(time.Second)
+				return bad
+			}
+			<-ctx.Done()
+			return fmt.Errorf("reading: %w", ctx.Err())
+		})
+		if !errors.Is(err, bad) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
 func TestEachRunsAll(t *testing.T) {
 	bad := errors.New("bad")
 	errs := par.Each(t.Context(), 2, 3, func(_ context.Context, i int) error {

@@ -108,7 +108,7 @@ func (s *SSHServer) configure(port int, options []SSHOption) error {
 func (s *SSHServer) start(port int) error {
 	program, err := exec.LookPath("sshd")
 	if err != nil {
-		program = "/usr/sbin/sshd" // not on every user's PATH; sshd wants an absolute name anyway
+		return fmt.Errorf("tests need sshd (apt-get install openssh-server) and /usr/sbin on PATH: %w", err)
 	}
 	if os.Geteuid() == 0 { // privilege separation needs it, and a container without init has none
 		if err := os.MkdirAll("/run/sshd", 0o755); err != nil {

@@ -135,9 +135,9 @@ func (r *skillChecker) openFile() ([]byte, bool) {
 	}
 	data, err := r.readSkillFile()
 	switch {
-	case err == errNotRegular:
+	case errors.Is(err, errNotRegular):
 		r.problem(diag.SkillFileNotRegular, Position{}, "`%s` is a directory or a device, not a file", FileName)
-	case err == errTooLarge:
+	case errors.Is(err, errTooLarge):
 		r.problem(diag.TreeTooLarge, Position{}, "`%s` has more than %d bytes", FileName, MaxFileBytes)
 	case err != nil:
 		r.ioProblem(FileName, err)
@@ -204,7 +204,7 @@ func readSized(f io.Reader, size int64) ([]byte, error) {
 	case n > int(size): // it grew
 		rest, err := io.ReadAll(io.LimitReader(f, MaxFileBytes))
 		return append(buf[:n], rest...), err
-	case err == nil || err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):
+	case err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		return buf[:n], nil
 	}
 	return nil, err

@@ -1,13 +1,15 @@
 package parse
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
+	yaml "go.yaml.in/yaml/v4"
+
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/skill"
-	yaml "go.yaml.in/yaml/v4"
 )
 
 const (
@@ -148,7 +150,7 @@ func (r *fieldReader) require(name string, e field) {
 
 func (r *fieldReader) requirementFault(name string, e field, err error) {
 	code, offset := diag.RequirementSyntax, 0
-	if re, ok := err.(*skill.RequirementError); ok {
+	if re, ok := errors.AsType[*skill.RequirementError](err); ok {
 		offset = re.Offset
 		switch re.Part {
 		case skill.PartRange:

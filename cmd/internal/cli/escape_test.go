@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -40,7 +41,7 @@ func TestPanic(t *testing.T) {
 	app.flags.json = true
 	cmd := app.command(&cobra.Command{Use: "list"}, "list", func(context.Context, []string) (Result, error) { panic("impossible") })
 	err := cmd.ExecuteContext(t.Context())
-	if done, ok := err.(*finished); !ok || done.status != 70 {
+	if done, ok := errors.AsType[*finished](err); !ok || done.status != 70 {
 		t.Errorf("it ended with %v", err)
 	}
 	var got envelope
