@@ -46,7 +46,8 @@ var never = []struct {
 	{[]string{"cache"}, []string{"lockfile"}, "the store serves many projects and knows no lock"},
 	{[]string{"signing"}, []string{"fetch/..."}, "verification is offline by construction"},
 	{[]string{"internal/install"}, []string{"fetch/..."}, "an installation is planned and done from the store, or it could stop half-way for the network"},
-	{[]string{"lockfile", "skill/..."}, []string{"resolver", "internal/project", "internal/install"}, "public readers do not pull in the machine"},
+	{[]string{"internal/workspace"}, []string{"internal/world", "cache", "fetch/git", "fetch/oci"}, "a function that takes no more than a project can reach neither store nor network"},
+	{[]string{"lockfile", "skill/..."}, []string{"resolver", "internal/workspace", "internal/install"}, "public readers do not pull in the machine"},
 }
 
 // confined says that a module is linked through one package alone, so that it
@@ -79,8 +80,9 @@ var importers = []struct {
 	why  string
 }{
 	{"internal/project", []string{"cmd/..."}, "it knows all others; whoever imports it knows them too"},
+	{"internal/world", rooms[2:], "who may ask the world is one of the rooms, or a command that opens a project for them"},
 	{"internal/testkit/...", append([]string{"examples/..."}, testPackages...), "its servers are for tests and for the tour"},
-	{"internal/fsx", []string{"cmd/internal/cli", "cache", "internal/author", "internal/flock", "internal/install", "internal/project"},
+	{"internal/fsx", []string{"cmd/internal/cli", "cache", "internal/author", "internal/flock", "internal/install", "internal/apply", "internal/adopt", "internal/views", "internal/project", "internal/workspace"},
 		"readers, formats and decisions write no files"},
 	{"fetch/fetchtest", testPackages, "it is the suite that every source must pass"},
 }
@@ -89,10 +91,9 @@ var importers = []struct {
 // reads flags and prints; what it changes on disk a use case changes. The list
 // only gets shorter.
 var commandsThatWrite = map[string]string{
-	"cmd/internal/cli/app.go":       "it names the fault of a write to stdout, and writes nothing",
-	"cmd/internal/cli/new.go":       "the directory of a new skill; belongs to internal/author",
-	"cmd/internal/cli/trustedit.go": "the user's trust rules; belong to the project's other edits",
-	"cmd/internal/cli/validate.go":  "repairs of SKILL.md; belong to internal/author",
+	"cmd/internal/cli/app.go":      "it names the fault of a write to stdout, and writes nothing",
+	"cmd/internal/cli/new.go":      "the directory of a new skill; belongs to internal/author",
+	"cmd/internal/cli/validate.go": "repairs of SKILL.md; belong to internal/author",
 }
 
 func TestCommandsWriteNothing(t *testing.T) {
@@ -108,6 +109,27 @@ func TestCommandsWriteNothing(t *testing.T) {
 	for name := range commandsThatWrite {
 		if !writing[name] {
 			t.Errorf("%s imports internal/fsx no more; take it out", name)
+		}
+	}
+}
+
+// rooms are the packages that know of projects, lowest first: each may import
+// those before it, and none after it.
+var rooms = []string{
+	"internal/workspace", "internal/world", "internal/decide", "internal/accept", "internal/apply",
+	"internal/mirroring", "internal/choose", "internal/adopt", "internal/views", "internal/project", "cmd/...",
+}
+
+func TestRoomsKnowOnlyThoseBelow(t *testing.T) {
+	g := graph(t)
+	for i, room := range rooms[:len(rooms)-1] {
+		if g[room] == nil {
+			t.Errorf("there is no room %s", room)
+		}
+		for _, p := range g[room] {
+			if within(p, rooms[i+1:]...) {
+				t.Errorf("%s imports %s\n\twhy not: a room that knows those above it can promise nothing of its own", room, p)
+			}
 		}
 	}
 }

@@ -209,14 +209,14 @@ func (c *collector) add(e *Error) {
 }
 
 // hear notes e and the findings that caused it.
-func (c *collector) hear(err error) {
-	if e, ok := err.(*Error); ok {
+func (c *collector) hear(link error) {
+	if e, ok := link.(*Error); ok {
 		if c.seen == nil {
 			c.seen = map[*Error]bool{}
 		}
 		c.seen[e] = true
 	}
-	switch e := err.(type) {
+	switch e := link.(type) {
 	case interface{ Unwrap() []error }:
 		for _, cause := range e.Unwrap() {
 			c.hear(cause)

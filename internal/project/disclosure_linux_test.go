@@ -1,6 +1,8 @@
 package project_test
 
 import (
+	"github.com/skillpm/skillpm/internal/views"
+
 	"bytes"
 	"encoding/binary"
 	"os"
@@ -11,7 +13,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/skillpm/skillpm/internal/diag"
-	"github.com/skillpm/skillpm/internal/project"
 )
 
 // watch reports, once it is called, which files of the directories were opened
@@ -75,7 +76,7 @@ func TestTierOneOpensNoSkill(t *testing.T) {
 func TestWatchSeesACard(t *testing.T) {
 	opt := installed(t, 4)
 	opened := watch(t, []string{filepath.Join(opt.Dir, ".agents", "skills", "skill-0001")})
-	must(open(t, opt).Card(t.Context(), "skill-0001"))(t)
+	must(views.Card(t.Context(), open(t, opt).Local, "skill-0001"))(t)
 	if len(opened()) == 0 {
 		t.Error("a card was made and no file opened")
 	}
@@ -104,13 +105,13 @@ func TestNothingWaitsForAPipe(t *testing.T) {
 		"project found skill-0000", "project refused skill-0001 skill_file_not_regular", "project found skill-0002",
 		"project refused skill-0003 skill_file_not_regular", "project refused loose skill_file_not_regular",
 	}
-	if diff := cmp.Diff(want, seen(t, opt, project.LayersOptions{})); diff != "" {
+	if diff := cmp.Diff(want, seen(t, opt, views.LayersOptions{})); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := open(t, opt).Card(t.Context(), "skill-0001"); diag.CodeOf(err) != diag.PathUnsafe {
+	if _, err := views.Card(t.Context(), open(t, opt).Local, "skill-0001"); diag.CodeOf(err) != diag.PathUnsafe {
 		t.Errorf("a card of a pipe: %v", err)
 	}
-	if _, err := open(t, opt).Prompt(nil); err != nil {
+	if _, err := views.Prompt(open(t, opt).Project, nil); err != nil {
 		t.Error(err)
 	}
 }

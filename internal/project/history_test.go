@@ -1,6 +1,11 @@
 package project_test
 
 import (
+	"github.com/skillpm/skillpm/internal/apply"
+	"github.com/skillpm/skillpm/internal/choose"
+	"github.com/skillpm/skillpm/internal/workspace"
+	"github.com/skillpm/skillpm/internal/world"
+
 	"bytes"
 	"context"
 	"fmt"
@@ -24,7 +29,7 @@ import (
 type history struct {
 	t     *testing.T
 	rand  *rand.Rand
-	opt   project.Options
+	opt   workspace.Options
 	url   string
 	repos []*upstream
 	log   []string
@@ -71,7 +76,7 @@ func newHistory(t *testing.T, seed uint64) *history {
 	t.Cleanup(s.Close)
 	h.url = s.URL
 	work := t.TempDir()
-	h.opt = project.Options{
+	h.opt = workspace.Options{
 		Dir: work, Home: home, ConfigDir: filepath.Join(home, "config"), CacheDir: filepath.Join(home, "cache"),
 		SystemDir: filepath.Join(home, "system"), Environ: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1"},
 	}
@@ -135,8 +140,8 @@ func (h *history) publish(u *upstream) {
 func (h *history) step(ctx context.Context) (string, error) {
 	u := h.repos[h.rand.IntN(len(h.repos))]
 	key := u.keys[h.rand.IntN(len(u.keys))]
-	silent := project.InstallOptions{NoInstall: true}
-	p, err := project.Open(h.opt)
+	silent := apply.InstallOptions{NoInstall: true}
+	p, err := world.Open(h.opt)
 	if err != nil {
 		return "open", err
 	}
@@ -167,22 +172,22 @@ func (h *history) step(ctx context.Context) (string, error) {
 				spec += fmt.Sprintf("@1.%d.0", h.rand.IntN(u.minor))
 			}
 		}
-		_, err := p.Add(ctx, []string{spec}, project.AddOptions{InstallOptions: silent})
+		_, err := project.Add(ctx, p, []string{spec}, choose.AddOptions{InstallOptions: silent})
 		return "add " + spec, err
 	case 6, 7:
-		if skills := p.Manifest().Skills; len(skills) > 0 {
+		if skills := p.Manifest.Skills; len(skills) > 0 {
 			key = string(skills[h.rand.IntN(len(skills))].Key)
 		}
-		_, err := p.Remove(ctx, []string{key}, silent)
+		_, err := project.Remove(ctx, p, []string{key}, silent)
 		return "remove " + key, err
 	case 8:
-		_, err := p.Update(ctx, nil, project.UpdateOptions{InstallOptions: silent, Yes: true})
+		_, err := project.Update(ctx, p, nil, project.UpdateOptions{InstallOptions: silent, Yes: true})
 		return "update", err
 	case 9:
-		if p.LockFile() == nil {
+		if p.Lock == nil {
 			return "nothing", nil
 		}
-		_, err := p.Update(ctx, []string{key}, project.UpdateOptions{InstallOptions: silent, Yes: true})
+		_, err := project.Update(ctx, p, []string{key}, project.UpdateOptions{InstallOptions: silent, Yes: true})
 		return "update " + key, err
 	}
 	file := filepath.Join(h.opt.Dir, "skills.toml")
@@ -206,14 +211,14 @@ func (h *history) check(ctx context.Context) {
 	if err != nil {
 		return // nothing was added yet
 	}
-	p, err := project.Open(h.opt)
+	p, err := world.Open(h.opt)
 	if err != nil {
 		h.fail("open: %v", err)
 	}
-	if err := p.CheckLock(ctx); err != nil {
+	if err := project.CheckLock(ctx, p); err != nil {
 		h.fail("lock --check: %v\n%s", diag.All(err), data)
 	}
-	change, err := p.Lock(ctx, project.LockOptions{})
+	change, err := project.Lock(ctx, p, project.LockOptions{})
 	p.Close()
 	if err != nil || change.LockChanged {
 		h.fail("lock: changed, %v", err)
@@ -243,18 +248,18 @@ func (h *history) locked(ctx context.Context, lock []byte) []byte {
 	if lock != nil {
 		write(h.t, filepath.Join(opt.Dir, "skills.lock"), string(lock))
 	}
-	p, err := project.Open(opt)
+	p, err := world.Open(opt)
 	if err != nil {
 		h.fail("open: %v", err)
 	}
 	defer p.Close()
-	if _, err := p.Lock(ctx, project.LockOptions{}); err != nil {
+	if _, err := project.Lock(ctx, p, project.LockOptions{}); err != nil {
 		if lock != nil {
 			h.fail("lock over the same commits: %v", diag.All(err))
 		}
 		return nil // what was locked before may have no solution today
 	}
-	if err := mustOpen(h, opt).CheckLock(ctx); err != nil {
+	if err := project.CheckLock(ctx, mustOpen(h, opt)); err != nil {
 		h.fail("lock --check of a new lock: %v", diag.All(err))
 	}
 	data, err := os.ReadFile(filepath.Join(opt.Dir, "skills.lock"))
@@ -264,8 +269,8 @@ func (h *history) locked(ctx context.Context, lock []byte) []byte {
 	return data
 }
 
-func mustOpen(h *history, opt project.Options) *project.Project {
-	p, err := project.Open(opt)
+func mustOpen(h *history, opt workspace.Options) *world.World {
+	p, err := world.Open(opt)
 	if err != nil {
 		h.fail("open: %v", err)
 	}

@@ -1,6 +1,9 @@
 package project_test
 
 import (
+	"github.com/skillpm/skillpm/internal/views"
+	"github.com/skillpm/skillpm/internal/workspace"
+
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,13 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/skillpm/skillpm/internal/diag"
-	"github.com/skillpm/skillpm/internal/project"
 )
 
 // seen lists what Layers found as "layer state name code", in its order.
-func seen(t *testing.T, opt project.Options, lo project.LayersOptions) []string {
+func seen(t *testing.T, opt workspace.Options, lo views.LayersOptions) []string {
 	t.Helper()
-	r, err := open(t, opt).Layers(t.Context(), lo)
+	r, err := views.Layers(t.Context(), open(t, opt).Project, lo)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,12 +61,12 @@ func TestLayersByRuntime(t *testing.T) {
 		{"", []string{"operator found skill-0000", "operator found skill-0000", "project found skill-0000", "project same skill-0000"}},
 	} {
 		t.Run(tt.runtime, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, seen(t, opt, project.LayersOptions{Runtime: tt.runtime})); diff != "" {
+			if diff := cmp.Diff(tt.want, seen(t, opt, views.LayersOptions{Runtime: tt.runtime})); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
-	r, err := open(t, opt).Layers(t.Context(), project.LayersOptions{})
+	r, err := views.Layers(t.Context(), open(t, opt).Project, views.LayersOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,10 +94,10 @@ func TestLayersRefuse(t *testing.T) {
 		"project found skill-0000", "project refused broken frontmatter_missing", "project refused gone symlink_dangling",
 		"project refused huge frontmatter_not_closed", "project refused loop symlink_dangling", "project found lower", "project found out",
 	}
-	if diff := cmp.Diff(want, seen(t, opt, project.LayersOptions{})); diff != "" {
+	if diff := cmp.Diff(want, seen(t, opt, views.LayersOptions{})); diff != "" {
 		t.Error(diff)
 	}
-	contained := seen(t, opt, project.LayersOptions{Runtime: "chock"})
+	contained := seen(t, opt, views.LayersOptions{Runtime: "chock"})
 	if !slices.Contains(contained, "project refused out symlink_escapes") {
 		t.Errorf("chock sees %v", contained)
 	}
@@ -107,14 +109,14 @@ func TestCatalogOverTheMark(t *testing.T) {
 	var notes diag.List
 	opt.Report = func(e *diag.Error) { notes = append(notes, e) }
 	p := open(t, opt)
-	r, err := p.Layers(t.Context(), project.LayersOptions{})
+	r, err := views.Layers(t.Context(), p.Project, views.LayersOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"skill-0032", "skill-0033", "skill-0034"}, r.PastCap); diff != "" {
 		t.Error(diff)
 	}
-	list, err := p.List(t.Context())
+	list, err := views.List(t.Context(), p.Local)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,21 +131,21 @@ func TestCatalogOverTheMark(t *testing.T) {
 func TestPrompt(t *testing.T) {
 	opt := installed(t, 3)
 	p := open(t, opt)
-	all, err := p.Prompt(nil)
+	all, err := views.Prompt(p.Project, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(all.Skills) != 3 || all.Skills[0].Name != "skill-0000" || !all.Skills[0].Installed {
 		t.Errorf("%+v", all.Skills)
 	}
-	some, err := p.Prompt([]string{"skill-0002", "skill-0000"})
+	some, err := views.Prompt(p.Project, []string{"skill-0002", "skill-0000"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if some.Skills[0].Name != "skill-0002" || some.Skills[1].Name != "skill-0000" {
 		t.Errorf("named skills keep the caller's order: %+v", some.Skills)
 	}
-	if _, err := p.Prompt([]string{"nobody", "skill-0001", "nothing"}); len(diag.All(err)) != 2 {
+	if _, err := views.Prompt(p.Project, []string{"nobody", "skill-0001", "nothing"}); len(diag.All(err)) != 2 {
 		t.Errorf("both unknown names are told: %v", err)
 	}
 }

@@ -2,11 +2,14 @@ package project
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 
+	"github.com/skillpm/skillpm/internal/apply"
+	"github.com/skillpm/skillpm/internal/decide"
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/internal/install"
+	"github.com/skillpm/skillpm/internal/views"
+	"github.com/skillpm/skillpm/internal/workspace"
+	"github.com/skillpm/skillpm/internal/world"
 	"github.com/skillpm/skillpm/lockfile"
 	"github.com/skillpm/skillpm/skill"
 )
@@ -35,23 +38,23 @@ type MaterializeResult struct {
 // its skills one by one as they are used. Bytes come from the cache, then from
 // mirrors and repositories. Checks and trust rules are those of Install; the lock
 // is only read.
-func (p *Project) Materialize(ctx context.Context, keys []string, opt InstallOptions) (*MaterializeResult, error) {
-	wanted, err := p.closure(keys)
+func Materialize(ctx context.Context, p *world.World, keys []string, opt apply.InstallOptions) (*MaterializeResult, error) {
+	wanted, err := closure(p.Project, keys)
 	if err != nil {
 		return nil, err
 	}
 	r := &MaterializeResult{Skills: []MaterializedSkill{}, DryRun: opt.DryRun}
-	partial := *p.lock
+	partial := *p.Lock
 	partial.Skills = nil
 	there := map[string]bool{}
-	for _, e := range p.lock.Skills {
-		there[e.Key] = p.onDiskAlready(e)
+	for _, e := range p.Lock.Skills {
+		there[e.Key] = views.OnDiskAlready(p.Project, e)
 		if there[e.Key] || wanted[e.Key] {
 			partial.Skills = append(partial.Skills, e)
 		}
 	}
 	opt.Frozen = true // the lock stays as it is
-	change, err := p.apply(ctx, transaction{old: p.lock, lock: &partial}, opt)
+	change, err := apply.Apply(ctx, p, decide.Transaction{Old: p.Lock, Lock: &partial}, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -63,12 +66,12 @@ func (p *Project) Materialize(ctx context.Context, keys []string, opt InstallOpt
 	for _, k := range keys {
 		asked[k] = true
 	}
-	for _, e := range p.lock.Skills {
+	for _, e := range p.Lock.Skills {
 		if !wanted[e.Key] {
 			continue
 		}
 		s := MaterializedSkill{
-			Key: e.Key, Version: e.Version, Digest: e.Digest, Path: p.skillPath(e), State: "present", Dependency: !asked[e.Key],
+			Key: e.Key, Version: e.Version, Digest: e.Digest, Path: views.SkillPath(p.Project, e), State: "present", Dependency: !asked[e.Key],
 		}
 		if moved[e.Key] {
 			s.State = "materialized"
@@ -79,19 +82,19 @@ func (p *Project) Materialize(ctx context.Context, keys []string, opt InstallOpt
 }
 
 // closure returns keys and all that they depend on.
-func (p *Project) closure(keys []string) (map[string]bool, error) {
+func closure(p *workspace.Project, keys []string) (map[string]bool, error) {
 	wanted := map[string]bool{}
 	var faults diag.List
 	for _, key := range keys {
-		if _, err := p.entry(key); err != nil {
+		if _, err := p.Entry(key); err != nil {
 			faults = append(faults, diag.All(err)...)
 		}
 	}
 	if err := faults.Err(); err != nil {
 		return nil, err
 	}
-	byKey := make(map[string]*lockfile.Entry, len(p.lock.Skills))
-	for _, e := range p.lock.Skills {
+	byKey := make(map[string]*lockfile.Entry, len(p.Lock.Skills))
+	for _, e := range p.Lock.Skills {
 		byKey[e.Key] = e
 	}
 	for queue := append([]string(nil), keys...); len(queue) > 0; queue = queue[1:] {
@@ -103,10 +106,4 @@ func (p *Project) closure(keys []string) (map[string]bool, error) {
 		queue = append(queue, e.Dependencies...)
 	}
 	return wanted, nil
-}
-
-// onDiskAlready reports whether anything stands where the entry goes.
-func (p *Project) onDiskAlready(e *lockfile.Entry) bool {
-	_, err := os.Lstat(filepath.Join(p.layout().Root, filepath.FromSlash(p.place(p.lock, e))))
-	return err == nil
 }

@@ -1,6 +1,10 @@
 package project_test
 
 import (
+	"github.com/skillpm/skillpm/internal/views"
+	"github.com/skillpm/skillpm/internal/workspace"
+	"github.com/skillpm/skillpm/internal/world"
+
 	"bytes"
 	"crypto/sha256"
 	"fmt"
@@ -13,7 +17,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/skillpm/skillpm/internal/diag"
-	"github.com/skillpm/skillpm/internal/project"
 	"github.com/skillpm/skillpm/lockfile"
 	"github.com/skillpm/skillpm/skill"
 	"github.com/skillpm/skillpm/skill/derive"
@@ -21,10 +24,10 @@ import (
 
 // installed writes a project of n locked and installed skills, each with a
 // script and a reference, and a chain over the first two.
-func installed(t testing.TB, n int) project.Options {
+func installed(t testing.TB, n int) workspace.Options {
 	t.Helper()
 	base := t.TempDir()
-	opt := project.Options{
+	opt := workspace.Options{
 		Dir: filepath.Join(base, "project"), Home: filepath.Join(base, "home"), ConfigDir: filepath.Join(base, "config"),
 		CacheDir: filepath.Join(base, "cache"), SystemDir: filepath.Join(base, "etc"),
 	}
@@ -87,9 +90,9 @@ func write(t testing.TB, file, text string) {
 	}
 }
 
-func open(t testing.TB, opt project.Options) *project.Project {
+func open(t testing.TB, opt workspace.Options) *world.World {
 	t.Helper()
-	p, err := project.Open(opt)
+	p, err := world.Open(opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,37 +103,43 @@ func open(t testing.TB, opt project.Options) *project.Project {
 // tierOne are the reads that a runtime makes before a skill is used.
 var tierOne = []struct {
 	name string
-	run  func(t testing.TB, opt project.Options)
+	run  func(t testing.TB, opt workspace.Options)
 }{
-	{"list", func(t testing.TB, opt project.Options) { must(open(t, opt).List(t.Context()))(t) }},
-	{"layers", func(t testing.TB, opt project.Options) {
-		must(open(t, opt).Layers(t.Context(), project.LayersOptions{}))(t)
+	{"list", func(t testing.TB, opt workspace.Options) { must(views.List(t.Context(), open(t, opt).Local))(t) }},
+	{"layers", func(t testing.TB, opt workspace.Options) {
+		must(views.Layers(t.Context(), open(t, opt).Project, views.LayersOptions{}))(t)
 	}},
-	{"layers of a runtime", func(t testing.TB, opt project.Options) {
-		must(open(t, opt).Layers(t.Context(), project.LayersOptions{Runtime: "gemini-cli"}))(t)
+	{"layers of a runtime", func(t testing.TB, opt workspace.Options) {
+		must(views.Layers(t.Context(), open(t, opt).Project, views.LayersOptions{Runtime: "gemini-cli"}))(t)
 	}},
-	{"prompt", func(t testing.TB, opt project.Options) { must(open(t, opt).Prompt(nil))(t) }},
-	{"plan", func(t testing.TB, opt project.Options) { must(open(t, opt).Plan("skill-0002"))(t) }},
-	{"graph", func(t testing.TB, opt project.Options) { must(open(t, opt).Graph())(t) }},
-	{"export clever", func(t testing.TB, opt project.Options) {
-		must(open(t, opt).Export(t.Context(), project.ExportOptions{Format: project.FormatClever}))(t)
+	{"prompt", func(t testing.TB, opt workspace.Options) { must(views.Prompt(open(t, opt).Project, nil))(t) }},
+	{"plan", func(t testing.TB, opt workspace.Options) { must(views.Plan(open(t, opt).Project, "skill-0002"))(t) }},
+	{"graph", func(t testing.TB, opt workspace.Options) { must(views.Graph(open(t, opt)))(t) }},
+	{"export clever", func(t testing.TB, opt workspace.Options) {
+		must(views.Export(t.Context(), open(t, opt).Local, views.ExportOptions{Format: views.FormatClever}))(t)
 	}},
-	{"export chock", func(t testing.TB, opt project.Options) {
-		must(open(t, opt).Export(t.Context(), project.ExportOptions{Format: project.FormatChock}))(t)
+	{"export chock", func(t testing.TB, opt workspace.Options) {
+		must(views.Export(t.Context(), open(t, opt).Local, views.ExportOptions{Format: views.FormatChock}))(t)
 	}},
-	{"doctor", func(t testing.TB, opt project.Options) { must(project.Doctor(t.Context(), opt))(t) }},
+	{"doctor", func(t testing.TB, opt workspace.Options) { must(views.Doctor(t.Context(), opt))(t) }},
 }
 
 // tierTwo are the reads of a skill that was chosen.
 var tierTwo = []struct {
 	name string
-	run  func(t testing.TB, opt project.Options)
+	run  func(t testing.TB, opt workspace.Options)
 }{
-	{"card", func(t testing.TB, opt project.Options) { must(open(t, opt).Card(t.Context(), "skill-0001"))(t) }},
-	{"resources", func(t testing.TB, opt project.Options) { must(open(t, opt).Resources(t.Context(), "skill-0001"))(t) }},
-	{"needs", func(t testing.TB, opt project.Options) { must(open(t, opt).Needs(t.Context(), "skill-0001"))(t) }},
-	{"pack-context", func(t testing.TB, opt project.Options) {
-		must(open(t, opt).Pack(t.Context(), []string{"skill-0001", "skill-0002"}, derive.PackOptions{}))(t)
+	{"card", func(t testing.TB, opt workspace.Options) {
+		must(views.Card(t.Context(), open(t, opt).Local, "skill-0001"))(t)
+	}},
+	{"resources", func(t testing.TB, opt workspace.Options) {
+		must(views.Resources(t.Context(), open(t, opt).Local, "skill-0001"))(t)
+	}},
+	{"needs", func(t testing.TB, opt workspace.Options) {
+		must(views.Needs(t.Context(), open(t, opt).Local, "skill-0001"))(t)
+	}},
+	{"pack-context", func(t testing.TB, opt workspace.Options) {
+		must(views.Pack(t.Context(), open(t, opt).Local, []string{"skill-0001", "skill-0002"}, derive.PackOptions{}))(t)
 	}},
 }
 
@@ -146,7 +155,7 @@ func must[T any](_ T, err error) func(testing.TB) {
 
 // snapshot describes every file below the options' directories: name, mode, size
 // and time of change.
-func snapshot(t *testing.T, opt project.Options) string {
+func snapshot(t *testing.T, opt workspace.Options) string {
 	t.Helper()
 	var b bytes.Buffer
 	err := filepath.WalkDir(filepath.Dir(opt.Dir), func(path string, d fs.DirEntry, err error) error {
@@ -190,7 +199,7 @@ func TestReadingBadInput(t *testing.T) {
 	opt := installed(t, 3)
 	file := filepath.Join(opt.Dir, ".agents", "skills", "skill-0001", "SKILL.md")
 	write(t, file, "---\nname: skill-0001\ndescription: Other.\n---\n"+strings.Repeat("x", 300<<10))
-	if _, err := open(t, opt).Card(t.Context(), "skill-0001"); diag.CodeOf(err) != diag.VerifyChanged {
+	if _, err := views.Card(t.Context(), open(t, opt).Local, "skill-0001"); diag.CodeOf(err) != diag.VerifyChanged {
 		t.Errorf("a tree that differs from the lock: %v", err)
 	}
 	if err := os.Remove(file); err != nil {
@@ -199,16 +208,16 @@ func TestReadingBadInput(t *testing.T) {
 	if err := os.Symlink("../../../skills.toml", file); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := open(t, opt).Card(t.Context(), "skill-0001"); diag.CodeOf(err) != diag.PathUnsafe {
+	if _, err := views.Card(t.Context(), open(t, opt).Local, "skill-0001"); diag.CodeOf(err) != diag.PathUnsafe {
 		t.Errorf("a link that climbs: %v", err)
 	}
 	if err := os.RemoveAll(filepath.Dir(file)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := open(t, opt).Card(t.Context(), "skill-0001"); diag.CodeOf(err) != diag.VerifyMissing {
+	if _, err := views.Card(t.Context(), open(t, opt).Local, "skill-0001"); diag.CodeOf(err) != diag.VerifyMissing {
 		t.Errorf("a skill that is nowhere: %v", err)
 	}
-	if _, err := open(t, opt).Card(t.Context(), "../skill-0002"); diag.CodeOf(err) != diag.Usage {
+	if _, err := views.Card(t.Context(), open(t, opt).Local, "../skill-0002"); diag.CodeOf(err) != diag.Usage {
 		t.Errorf("a name that climbs: %v", err)
 	}
 }
@@ -217,11 +226,11 @@ func BenchmarkList2000(b *testing.B) {
 	opt := installed(b, 2000)
 	b.ResetTimer()
 	for b.Loop() {
-		p, err := project.Open(opt)
+		p, err := world.Open(opt)
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := p.List(b.Context()); err != nil {
+		if _, err := views.List(b.Context(), p.Local); err != nil {
 			b.Fatal(err)
 		}
 		p.Close()
@@ -232,11 +241,11 @@ func BenchmarkLayers2000(b *testing.B) {
 	opt := installed(b, 2000)
 	b.ResetTimer()
 	for b.Loop() {
-		p, err := project.Open(opt)
+		p, err := world.Open(opt)
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := p.Layers(b.Context(), project.LayersOptions{}); err != nil {
+		if _, err := views.Layers(b.Context(), p.Project, views.LayersOptions{}); err != nil {
 			b.Fatal(err)
 		}
 		p.Close()

@@ -11,6 +11,8 @@ import (
 	"github.com/skillpm/skillpm/internal/flock"
 	"github.com/skillpm/skillpm/internal/fsx"
 	"github.com/skillpm/skillpm/internal/install"
+	"github.com/skillpm/skillpm/internal/workspace"
+	"github.com/skillpm/skillpm/internal/world"
 	"github.com/skillpm/skillpm/signing"
 )
 
@@ -27,39 +29,39 @@ type PolicyFile struct {
 // lost; edit is called once, under the lock, and an error of it writes nothing.
 // Errors: those of edit, project_locked, manifest_missing, permission_denied,
 // disk_full, disk_failed.
-func EditPolicy(ctx context.Context, opt Options, user bool, edit func(PolicyFile) ([]byte, error)) error {
+func EditPolicy(ctx context.Context, opt workspace.Options, user bool, edit func(PolicyFile) ([]byte, error)) error {
 	if user {
 		return editUserPolicy(ctx, opt, edit)
 	}
-	p, err := Open(opt)
+	p, err := world.Open(opt)
 	if err != nil {
 		return err
 	}
 	defer p.Close()
-	s, err := install.Begin(ctx, p.layout(), p.installOptions())
+	s, err := install.Begin(ctx, p.Layout(), p.InstallOptions())
 	if err != nil {
 		return err
 	}
-	err = p.editPolicy(s, edit)
+	err = editPolicy(p.Project, s, edit)
 	return errors.Join(err, s.Close())
 }
 
-func (p *Project) editPolicy(s *install.Session, edit func(PolicyFile) ([]byte, error)) error {
-	data, err := readBounded(p.manifestPath()) // what was read before the lock may be old
+func editPolicy(p *workspace.Project, s *install.Session, edit func(PolicyFile) ([]byte, error)) error {
+	data, err := workspace.ReadBounded(p.ManifestPath()) // what was read before the lock may be old
 	if err != nil {
 		return err
 	}
-	after, err := edit(PolicyFile{p.manifestPath(), data, signing.ScopeProject})
+	after, err := edit(PolicyFile{p.ManifestPath(), data, signing.ScopeProject})
 	if err != nil || slices.Equal(after, data) {
 		return err
 	}
-	return s.Write(install.FileChange{Path: p.manifestPath(), Data: after})
+	return s.Write(install.FileChange{Path: p.ManifestPath(), Data: after})
 }
 
 // userLockFile keeps two runs out of the user's own configuration.
 const userLockFile = ".lock"
 
-func editUserPolicy(ctx context.Context, opt Options, edit func(PolicyFile) ([]byte, error)) error {
+func editUserPolicy(ctx context.Context, opt workspace.Options, edit func(PolicyFile) ([]byte, error)) error {
 	root, err := (*fsx.FS)(nil).MakeRoot(opt.ConfigDir, 0o755)
 	if err != nil {
 		return fsx.Diag(err, "make `"+opt.ConfigDir+"`")
@@ -72,13 +74,13 @@ func editUserPolicy(ctx context.Context, opt Options, edit func(PolicyFile) ([]b
 		return err
 	}
 	defer lock.Release()
-	f := PolicyFile{Path: filepath.Join(opt.ConfigDir, trustFile), Scope: signing.ScopeUser}
-	if f.Data, err = readBounded(f.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	f := PolicyFile{Path: filepath.Join(opt.ConfigDir, workspace.TrustFile), Scope: signing.ScopeUser}
+	if f.Data, err = workspace.ReadBounded(f.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return diag.New(diag.PermissionDenied, "the trust rules cannot be read").At(f.Path, 0, 0).WithCause(err)
 	}
 	after, err := edit(f)
 	if err != nil || f.Data != nil && slices.Equal(after, f.Data) {
 		return err
 	}
-	return fsx.Diag(root.WriteAtomic(trustFile, after, 0o644), "write the trust rules")
+	return fsx.Diag(root.WriteAtomic(workspace.TrustFile, after, 0o644), "write the trust rules")
 }

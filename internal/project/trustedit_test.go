@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/skillpm/skillpm/internal/install"
+	"github.com/skillpm/skillpm/internal/workspace"
 	"github.com/skillpm/skillpm/signing"
 )
 
@@ -19,13 +20,13 @@ func TestEditPolicyWaits(t *testing.T) {
 	if err := os.WriteFile(file, []byte("[skills]\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	layout := install.Layout{Root: dir, State: stateDir, Files: []string{file}}
+	layout := install.Layout{Root: dir, State: workspace.StateDir, Files: []string{file}}
 	other, err := install.Begin(t.Context(), layout, install.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var said string
-	opt := Options{
+	opt := workspace.Options{
 		Dir: dir, Home: dir, ConfigDir: filepath.Join(dir, "config"), SystemDir: filepath.Join(dir, "system"), CacheDir: filepath.Join(dir, "cache"),
 		Announce: func(m string) {
 			said = m

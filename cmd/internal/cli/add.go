@@ -1,6 +1,11 @@
 package cli
 
 import (
+	"github.com/skillpm/skillpm/internal/apply"
+	"github.com/skillpm/skillpm/internal/choose"
+	"github.com/skillpm/skillpm/internal/workspace"
+	"github.com/skillpm/skillpm/internal/world"
+
 	"context"
 	"strconv"
 	"strings"
@@ -13,7 +18,7 @@ import (
 
 // installFlags are what every command that installs has.
 type installFlags struct {
-	opt     project.InstallOptions
+	opt     apply.InstallOptions
 	mirrors []string
 	jobs    int
 	minAge  string
@@ -45,7 +50,7 @@ func (f *installFlags) addTargets(cmd *cobra.Command) {
 }
 
 // change puts the flags into the options of a run.
-func (f *installFlags) change(opt *project.Options) error {
+func (f *installFlags) change(opt *workspace.Options) error {
 	opt.Mirrors, opt.Jobs = f.mirrors, f.jobs
 	if f.minAge != "" {
 		age, err := parseAge(f.minAge)
@@ -108,7 +113,7 @@ what it has; a path that ends in /* takes every skill below it.`,
 
 // addFlags are what add and install SRC have beyond installing.
 type addFlags struct {
-	opt      project.AddOptions
+	opt      choose.AddOptions
 	optional bool
 }
 
@@ -133,8 +138,8 @@ func (app *App) runAdd(ctx context.Context, s scope, f *installFlags, a *addFlag
 	if app.UI.CanAsk() && !app.flags.json {
 		a.opt.Choose = app.chooseSkills
 	}
-	return app.with(project.Open, s, f.change, func(p *project.Project) (Result, error) {
-		c, err := p.Add(ctx, args, a.opt)
+	return app.with(world.Open, s, f.change, func(p *world.World) (Result, error) {
+		c, err := project.Add(ctx, p, args, a.opt)
 		return resultOr(c, err, wrapChange)
 	})
 }
@@ -173,8 +178,8 @@ func newRemoveCmd(app *App) *cobra.Command {
 	s.add(cmd)
 	f.add(cmd)
 	return app.command(cmd, "remove", func(ctx context.Context, args []string) (Result, error) {
-		return app.with(project.Open, s, f.change, func(p *project.Project) (Result, error) {
-			c, err := p.Remove(ctx, args, f.opt)
+		return app.with(world.Open, s, f.change, func(p *world.World) (Result, error) {
+			c, err := project.Remove(ctx, p, args, f.opt)
 			return resultOr(c, err, wrapChange)
 		})
 	})
@@ -210,12 +215,12 @@ variable CI is set. With SRC it is the same as add.`,
 			f.opt.Frozen = true
 			app.UI.Infof("CI is set: the lock is only read (--frozen); --no-frozen resolves\n")
 		}
-		open := opener(project.Open)
+		open := opener(world.Open)
 		if f.opt.NoManifest {
-			open = project.OpenLock
+			open = world.OpenLock
 		}
-		return app.with(open, s, f.change, func(p *project.Project) (Result, error) {
-			c, err := p.Install(ctx, f.opt)
+		return app.with(open, s, f.change, func(p *world.World) (Result, error) {
+			c, err := project.Install(ctx, p, f.opt)
 			return resultOr(c, err, wrapChange)
 		})
 	})

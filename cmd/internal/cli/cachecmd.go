@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"github.com/skillpm/skillpm/internal/world"
+
 	"context"
 
 	"github.com/spf13/cobra"
@@ -8,7 +10,6 @@ import (
 	"github.com/skillpm/skillpm/cache"
 	"github.com/skillpm/skillpm/cmd/internal/ui"
 	"github.com/skillpm/skillpm/internal/diag"
-	"github.com/skillpm/skillpm/internal/project"
 )
 
 type cacheDir struct {
@@ -56,9 +57,9 @@ const defaultGCAge = "90d"
 
 func newCacheCmd(app *App) *cobra.Command {
 	cmd := &cobra.Command{Use: "cache", Short: "Look after the cache of downloaded skills"}
-	use := func(f func(context.Context, *project.Project) (Result, error)) runFunc {
+	use := func(f func(context.Context, *world.World) (Result, error)) runFunc {
 		return func(ctx context.Context, _ []string) (Result, error) {
-			return app.with(project.OpenCache, scope{}, nil, func(p *project.Project) (Result, error) { return f(ctx, p) })
+			return app.with(world.OpenCache, scope{}, nil, func(p *world.World) (Result, error) { return f(ctx, p) })
 		}
 	}
 	var age string
@@ -68,23 +69,23 @@ func newCacheCmd(app *App) *cobra.Command {
 	gc.Flags().BoolVar(&dryRun, "dry-run", false, "say what would be removed")
 	cmd.AddCommand(
 		app.command(&cobra.Command{Use: "dir", Short: "Print the cache's directory", Args: cobra.NoArgs}, "cache-dir",
-			use(func(_ context.Context, p *project.Project) (Result, error) { return cacheDir{p.Cache().Dir()}, nil })),
+			use(func(_ context.Context, p *world.World) (Result, error) { return cacheDir{p.Cache.Dir()}, nil })),
 		app.command(&cobra.Command{Use: "size", Short: "Say how much the cache holds", Args: cobra.NoArgs}, "cache-size",
-			use(func(ctx context.Context, p *project.Project) (Result, error) {
-				u, err := p.Cache().Size(ctx)
+			use(func(ctx context.Context, p *world.World) (Result, error) {
+				u, err := p.Cache.Size(ctx)
 				return cacheSize{u}, err
 			})),
-		app.command(gc, "cache-gc", use(func(ctx context.Context, p *project.Project) (Result, error) {
+		app.command(gc, "cache-gc", use(func(ctx context.Context, p *world.World) (Result, error) {
 			d, err := parseAge(age)
 			if err != nil {
 				return nil, err
 			}
-			r, err := p.Cache().GC(ctx, d, dryRun)
+			r, err := p.Cache.GC(ctx, d, dryRun)
 			return cacheGC{r, dryRun}, err
 		})),
 		app.command(&cobra.Command{Use: "verify", Short: "Hash everything and throw away what is damaged", Args: cobra.NoArgs}, "cache-verify",
-			use(func(ctx context.Context, p *project.Project) (Result, error) {
-				r, err := p.Cache().Verify(ctx)
+			use(func(ctx context.Context, p *world.World) (Result, error) {
+				r, err := p.Cache.Verify(ctx)
 				if err == nil && len(r.Damaged) > 0 {
 					err = shown(diag.New(diag.DigestMismatch, "%d skills in the cache were damaged; they are fetched anew when needed", len(r.Damaged)))
 				}

@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"github.com/skillpm/skillpm/internal/views"
+	"github.com/skillpm/skillpm/internal/world"
+
 	"context"
 	"fmt"
 	"strings"
@@ -9,7 +12,6 @@ import (
 
 	"github.com/skillpm/skillpm/cmd/internal/ui"
 	"github.com/skillpm/skillpm/internal/diag"
-	"github.com/skillpm/skillpm/internal/project"
 	"github.com/skillpm/skillpm/skill/derive"
 )
 
@@ -51,14 +53,14 @@ nothing and grants nothing.`,
 	}
 	s.add(cmd)
 	return app.command(cmd, "card", func(ctx context.Context, args []string) (Result, error) {
-		return app.with(project.Open, s, nil, func(p *project.Project) (Result, error) {
-			c, err := p.Card(ctx, args[0])
+		return app.with(world.Open, s, nil, func(p *world.World) (Result, error) {
+			c, err := views.Card(ctx, p.Local, args[0])
 			return resultOr(c, err, func(c *derive.Card) Result { return cardResult{c} })
 		})
 	})
 }
 
-type resourcesResult struct{ *project.ResourcesResult }
+type resourcesResult struct{ *views.ResourcesResult }
 
 // Text prints one file a line.
 func (r resourcesResult) Text(s *ui.Streams) {
@@ -80,14 +82,14 @@ func newResourcesCmd(app *App) *cobra.Command {
 	}
 	s.add(cmd)
 	return app.command(cmd, "resources", func(ctx context.Context, args []string) (Result, error) {
-		return app.with(project.Open, s, nil, func(p *project.Project) (Result, error) {
-			r, err := p.Resources(ctx, args[0])
-			return resultOr(r, err, func(r *project.ResourcesResult) Result { return resourcesResult{r} })
+		return app.with(world.Open, s, nil, func(p *world.World) (Result, error) {
+			r, err := views.Resources(ctx, p.Local, args[0])
+			return resultOr(r, err, func(r *views.ResourcesResult) Result { return resourcesResult{r} })
 		})
 	})
 }
 
-type needsResult struct{ *project.NeedsResult }
+type needsResult struct{ *views.NeedsResult }
 
 // Text prints each need with the lines that suggest it.
 func (r needsResult) Text(s *ui.Streams) {
@@ -123,9 +125,9 @@ confidence from 0 to 1. It is evidence for a host's policy and never a grant.`,
 	}
 	s.add(cmd)
 	return app.command(cmd, "needs", func(ctx context.Context, args []string) (Result, error) {
-		return app.with(project.Open, s, nil, func(p *project.Project) (Result, error) {
-			r, err := p.Needs(ctx, args[0])
-			return resultOr(r, err, func(r *project.NeedsResult) Result { return needsResult{r} })
+		return app.with(world.Open, s, nil, func(p *world.World) (Result, error) {
+			r, err := views.Needs(ctx, p.Local, args[0])
+			return resultOr(r, err, func(r *views.NeedsResult) Result { return needsResult{r} })
 		})
 	})
 }

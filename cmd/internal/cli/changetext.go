@@ -1,17 +1,18 @@
 package cli
 
 import (
+	"github.com/skillpm/skillpm/internal/decide"
+
 	"fmt"
 	"strings"
 
 	"github.com/skillpm/skillpm/cmd/internal/ui"
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/internal/install"
-	"github.com/skillpm/skillpm/internal/project"
 )
 
 // changeResult prints what add, remove, install, lock and update did.
-type changeResult struct{ *project.Change }
+type changeResult struct{ *decide.Change }
 
 // maxRows bounds how many skills a summary lists before it only counts.
 const maxRows = 40
@@ -39,7 +40,7 @@ func (c changeResult) Text(s *ui.Streams) {
 }
 
 // explanation tells why a skill has its version, one demand a line.
-func explanation(e project.Explanation) string {
+func explanation(e decide.Explanation) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s\n", diag.Escape(e.Key), e.Version)
 	for _, d := range e.Demands {
@@ -95,16 +96,16 @@ func (c changeResult) leftovers() []string {
 }
 
 // changeRow describes one skill, "" when nothing happened to it.
-func changeRow(s *ui.Streams, k project.SkillChange) string {
+func changeRow(s *ui.Streams, k decide.SkillChange) string {
 	mark, version, role := "", k.To, ui.Good
 	switch k.Action {
-	case project.Added:
+	case decide.Added:
 		mark = "+"
-	case project.Removed:
+	case decide.Removed:
 		mark, version, role = "-", k.From, ui.Bad
-	case project.Updated, project.Moved:
+	case decide.Updated, decide.Moved:
 		mark, version, role = "~", k.From+" -> "+k.To, ui.Warn
-	case project.Downgraded:
+	case decide.Downgraded:
 		mark, version, role = "!", k.From+" -> "+k.To+" (DOWNGRADE)", ui.Bad
 	default:
 		switch install.Kind(k.Disk) {
@@ -119,7 +120,7 @@ func changeRow(s *ui.Streams, k project.SkillChange) string {
 		text += " " + diag.Escape(version)
 	}
 	text += "  " + s.Paint(ui.Subdued, diag.Escape(k.Source))
-	if k.Action == project.Removed {
+	if k.Action == decide.Removed {
 		return text
 	}
 	var facts []string
@@ -138,17 +139,17 @@ func changeRow(s *ui.Streams, k project.SkillChange) string {
 
 // summary is the last line: counts and where the skills are.
 func (c changeResult) summary() string {
-	counts := map[project.Action]int{}
+	counts := map[decide.Action]int{}
 	restored := 0
 	for _, k := range c.Skills {
 		counts[k.Action]++
-		if k.Action == project.Kept && (k.Disk == string(install.Create) || k.Disk == string(install.Replace)) {
+		if k.Action == decide.Kept && (k.Disk == string(install.Create) || k.Disk == string(install.Replace)) {
 			restored++
 		}
 	}
-	total := len(c.Skills) - counts[project.Removed]
+	total := len(c.Skills) - counts[decide.Removed]
 	var parts []string
-	for _, a := range []project.Action{project.Added, project.Updated, project.Downgraded, project.Moved, project.Removed} {
+	for _, a := range []decide.Action{decide.Added, decide.Updated, decide.Downgraded, decide.Moved, decide.Removed} {
 		if counts[a] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", counts[a], a))
 		}
@@ -192,4 +193,4 @@ func orNothing(parts []string) string {
 	return strings.Join(parts, ", ")
 }
 
-func wrapChange(c *project.Change) Result { return changeResult{c} }
+func wrapChange(c *decide.Change) Result { return changeResult{c} }

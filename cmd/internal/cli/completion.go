@@ -1,11 +1,11 @@
 package cli
 
 import (
+	"github.com/skillpm/skillpm/internal/world"
+
 	"slices"
 
 	"github.com/spf13/cobra"
-
-	"github.com/skillpm/skillpm/internal/project"
 )
 
 // completed are the commands whose arguments are names of locked skills; how many
@@ -50,16 +50,16 @@ func (app *App) lockedNames(global bool, args []string) []string {
 	if err != nil {
 		return nil
 	}
-	p, err := project.Open(opt)
+	p, err := world.Open(opt)
 	if err != nil {
 		return nil
 	}
 	defer p.Close()
-	if p.LockFile() == nil {
+	if p.Lock == nil {
 		return nil
 	}
 	var names []string
-	for _, e := range p.LockFile().Skills {
+	for _, e := range p.Lock.Skills {
 		if !slices.Contains(args, e.Key) {
 			names = append(names, e.Key+"\t"+e.Version)
 		}

@@ -1,16 +1,17 @@
 package cli
 
 import (
+	"github.com/skillpm/skillpm/internal/views"
+
 	"context"
 
 	"github.com/spf13/cobra"
 
 	"github.com/skillpm/skillpm/cmd/internal/ui"
 	"github.com/skillpm/skillpm/internal/diag"
-	"github.com/skillpm/skillpm/internal/project"
 )
 
-type doctorResult struct{ *project.DoctorResult }
+type doctorResult struct{ *views.DoctorResult }
 
 // Text prints one check a line, what to do below it.
 func (r doctorResult) Text(s *ui.Streams) {
@@ -49,7 +50,7 @@ refused, 3 for a lock that is out of date); warnings and notes do not.`,
 		if err != nil {
 			return nil, err
 		}
-		r, err := project.Doctor(ctx, opt)
-		return resultOr(r, shown(err), func(r *project.DoctorResult) Result { return doctorResult{r} })
+		r, err := views.Doctor(ctx, opt)
+		return resultOr(r, shown(err), func(r *views.DoctorResult) Result { return doctorResult{r} })
 	})
 }

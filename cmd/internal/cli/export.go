@@ -1,16 +1,18 @@
 package cli
 
 import (
+	"github.com/skillpm/skillpm/internal/views"
+	"github.com/skillpm/skillpm/internal/world"
+
 	"context"
 
 	"github.com/spf13/cobra"
 
 	"github.com/skillpm/skillpm/cmd/internal/ui"
 	"github.com/skillpm/skillpm/internal/diag"
-	"github.com/skillpm/skillpm/internal/project"
 )
 
-type exportResult struct{ *project.ExportResult }
+type exportResult struct{ *views.ExportResult }
 
 // Text prints the files that were written, one a line.
 func (r exportResult) Text(s *ui.Streams) {
@@ -22,7 +24,7 @@ func (r exportResult) Text(s *ui.Streams) {
 
 func newExportCmd(app *App) *cobra.Command {
 	var s scope
-	var opt project.ExportOptions
+	var opt views.ExportOptions
 	cmd := &cobra.Command{
 		Use: "export FORMAT [DIR]", Short: "Write what another system keeps about the locked skills", Args: cobra.RangeArgs(1, 2),
 		Long: `Write what another system keeps about the locked skills:
@@ -43,10 +45,10 @@ installed skill or a directory that agents scan.`,
 		if len(args) > 1 {
 			opt.Dir = args[1]
 		}
-		return app.with(project.Open, s, nil, func(p *project.Project) (Result, error) {
-			r, err := p.Export(ctx, opt)
+		return app.with(world.Open, s, nil, func(p *world.World) (Result, error) {
+			r, err := views.Export(ctx, p.Local, opt)
 			if err != nil || r.Document == nil {
-				return resultOr(r, err, func(r *project.ExportResult) Result { return exportResult{r} })
+				return resultOr(r, err, func(r *views.ExportResult) Result { return exportResult{r} })
 			}
 			return Raw{r.Document}, nil
 		})

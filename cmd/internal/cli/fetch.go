@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"github.com/skillpm/skillpm/internal/workspace"
+	"github.com/skillpm/skillpm/internal/world"
+
 	"context"
 
 	"github.com/spf13/cobra"
@@ -32,16 +35,16 @@ container builds, and before going offline. Without LOCK it is the project's own
 	cmd.Flags().StringArrayVar(&mirrors, "mirror", nil, "read `MIRROR` first: dir:PATH, tar:FILE, oci://… or https://…")
 	cmd.Flags().IntVar(&jobs, "jobs", 0, "work on `N` repositories at once (default 8)")
 	return app.command(cmd, "fetch", func(ctx context.Context, args []string) (Result, error) {
-		open := opener(project.Open)
+		open := opener(world.Open)
 		if len(args) > 0 {
-			open = project.OpenDir
+			open = world.OpenDir
 		}
-		change := func(opt *project.Options) error {
+		change := func(opt *workspace.Options) error {
 			opt.Mirrors, opt.Jobs = mirrors, jobs
 			return nil
 		}
-		return app.with(open, scope{}, change, func(p *project.Project) (Result, error) {
-			r, err := p.Fetch(ctx, args)
+		return app.with(open, scope{}, change, func(p *world.World) (Result, error) {
+			r, err := project.Fetch(ctx, p, args)
 			return resultOr(r, err, func(r *project.FetchResult) Result { return fetchResult{r} })
 		})
 	})

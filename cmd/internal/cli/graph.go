@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"github.com/skillpm/skillpm/internal/views"
+	"github.com/skillpm/skillpm/internal/world"
+
 	"context"
 	"strings"
 
@@ -8,11 +11,10 @@ import (
 
 	"github.com/skillpm/skillpm/cmd/internal/ui"
 	"github.com/skillpm/skillpm/internal/diag"
-	"github.com/skillpm/skillpm/internal/project"
 )
 
 type treeResult struct {
-	Tree []project.TreeLine `json:"tree"`
+	Tree []views.TreeLine `json:"tree"`
 }
 
 // Text draws the tree.
@@ -56,8 +58,8 @@ func newTreeCmd(app *App) *cobra.Command {
 	cmd := &cobra.Command{Use: "tree", Short: "Draw which skill requires which", Args: cobra.NoArgs}
 	s.add(cmd)
 	return app.command(cmd, "tree", func(ctx context.Context, _ []string) (Result, error) {
-		return app.with(project.Open, s, nil, func(p *project.Project) (Result, error) {
-			lines, err := p.Tree()
+		return app.with(world.Open, s, nil, func(p *world.World) (Result, error) {
+			lines, err := views.Tree(p)
 			if err != nil {
 				return nil, err
 			}
@@ -67,9 +69,9 @@ func newTreeCmd(app *App) *cobra.Command {
 }
 
 type whyResult struct {
-	Name  string              `json:"name"`
-	Paths [][]project.WhyStep `json:"paths"`
-	Not   string              `json:"not,omitempty"`
+	Name  string            `json:"name"`
+	Paths [][]views.WhyStep `json:"paths"`
+	Not   string            `json:"not,omitempty"`
 }
 
 // Text prints one path a line.
@@ -101,16 +103,16 @@ func newWhyCmd(app *App) *cobra.Command {
 	s.add(cmd)
 	cmd.Flags().BoolVar(&not, "not", false, "say which requirements exclude NAME@RANGE")
 	return app.command(cmd, "why", func(ctx context.Context, args []string) (Result, error) {
-		return app.with(project.Open, s, nil, func(p *project.Project) (Result, error) {
+		return app.with(world.Open, s, nil, func(p *world.World) (Result, error) {
 			if not {
 				name, rng, _ := strings.Cut(args[0], "@")
-				paths, err := p.WhyNot(ctx, name, rng)
+				paths, err := views.WhyNot(ctx, p, name, rng)
 				if err != nil {
 					return nil, err
 				}
 				return whyResult{name, paths, rng}, nil
 			}
-			paths, err := p.Why(args[0])
+			paths, err := views.Why(p, args[0])
 			if err != nil {
 				return nil, err
 			}

@@ -1,16 +1,19 @@
 package cli
 
 import (
+	"github.com/skillpm/skillpm/internal/adopt"
+	"github.com/skillpm/skillpm/internal/workspace"
+	"github.com/skillpm/skillpm/internal/world"
+
 	"context"
 
 	"github.com/spf13/cobra"
 
 	"github.com/skillpm/skillpm/cmd/internal/ui"
 	"github.com/skillpm/skillpm/internal/diag"
-	"github.com/skillpm/skillpm/internal/project"
 )
 
-type importResult struct{ *project.ImportResult }
+type importResult struct{ *adopt.ImportResult }
 
 // Text tells what each entry became and what was installed. The report is for
 // people, so it goes to Err.
@@ -33,7 +36,7 @@ func (r importResult) Text(s *ui.Streams) {
 // importFlags are those of import and of init --from.
 type importFlags struct {
 	install installFlags
-	opt     project.ImportOptions
+	opt     adopt.ImportOptions
 }
 
 func (f *importFlags) add(cmd *cobra.Command) {
@@ -42,7 +45,7 @@ func (f *importFlags) add(cmd *cobra.Command) {
 	fl.StringSliceVar(&f.opt.Skills, "skill", nil, "take the skill `NAME` only")
 }
 
-func (f *importFlags) options() project.ImportOptions {
+func (f *importFlags) options() adopt.ImportOptions {
 	f.opt.InstallOptions = f.install.opt
 	return f.opt
 }
@@ -75,14 +78,14 @@ guess from: a name alone is never looked up.`,
 	f.install.add(cmd)
 	f.add(cmd)
 	return app.command(cmd, "import", func(ctx context.Context, args []string) (Result, error) {
-		return app.with(project.Open, s, f.install.change, func(p *project.Project) (Result, error) {
-			r, err := p.Import(ctx, args, f.options())
-			return resultOr(r, err, func(r *project.ImportResult) Result { return importResult{r} })
+		return app.with(world.Open, s, f.install.change, func(p *world.World) (Result, error) {
+			r, err := adopt.Import(ctx, p, args, f.options())
+			return resultOr(r, err, func(r *adopt.ImportResult) Result { return importResult{r} })
 		})
 	})
 }
 
-type initFromResult struct{ *project.InitFromResult }
+type initFromResult struct{ *adopt.InitFromResult }
 
 // Text is init's and then import's.
 func (r initFromResult) Text(s *ui.Streams) {
@@ -93,10 +96,10 @@ func (r initFromResult) Text(s *ui.Streams) {
 }
 
 // initFrom starts a project with what other tools' files list.
-func (app *App) initFrom(ctx context.Context, opt project.Options, in project.InitOptions, from []string, f *importFlags) (Result, error) {
+func (app *App) initFrom(ctx context.Context, opt workspace.Options, in adopt.InitOptions, from []string, f *importFlags) (Result, error) {
 	if err := f.install.change(&opt); err != nil {
 		return nil, err
 	}
-	r, err := project.InitFrom(ctx, opt, in, from, f.options())
-	return resultOr(r, err, func(r *project.InitFromResult) Result { return initFromResult{r} })
+	r, err := adopt.InitFrom(ctx, opt, in, from, f.options())
+	return resultOr(r, err, func(r *adopt.InitFromResult) Result { return initFromResult{r} })
 }

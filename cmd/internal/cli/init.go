@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"github.com/skillpm/skillpm/internal/adopt"
+
 	"context"
 	"strings"
 
@@ -8,10 +10,9 @@ import (
 
 	"github.com/skillpm/skillpm/cmd/internal/ui"
 	"github.com/skillpm/skillpm/internal/diag"
-	"github.com/skillpm/skillpm/internal/project"
 )
 
-type initResult struct{ *project.InitResult }
+type initResult struct{ *adopt.InitResult }
 
 // Text says what was written, found, and what comes next.
 func (r initResult) Text(s *ui.Streams) {
@@ -40,7 +41,7 @@ func (r initResult) begun(s *ui.Streams) {
 
 func newInitCmd(app *App) *cobra.Command {
 	var s scope
-	var in project.InitOptions
+	var in adopt.InitOptions
 	var from []string
 	var f importFlags
 	cmd := &cobra.Command{
@@ -65,7 +66,7 @@ are taken over, as by import.`,
 		if len(from) > 0 {
 			return app.initFrom(ctx, opt, in, from, &f)
 		}
-		r, err := project.Init(ctx, opt, in)
-		return resultOr(r, err, func(r *project.InitResult) Result { return initResult{r} })
+		r, err := adopt.Init(ctx, opt, in)
+		return resultOr(r, err, func(r *adopt.InitResult) Result { return initResult{r} })
 	})
 }

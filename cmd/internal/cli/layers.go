@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"github.com/skillpm/skillpm/internal/views"
+	"github.com/skillpm/skillpm/internal/workspace"
+
 	"context"
 	"fmt"
 	"slices"
@@ -11,13 +14,12 @@ import (
 	"github.com/skillpm/skillpm/cmd/internal/ui"
 	"github.com/skillpm/skillpm/internal/agents"
 	"github.com/skillpm/skillpm/internal/diag"
-	"github.com/skillpm/skillpm/internal/project"
 )
 
 // layersFlags are those of list --layers.
 type layersFlags struct {
 	layers bool
-	opt    project.LayersOptions
+	opt    views.LayersOptions
 }
 
 func (f *layersFlags) add(cmd *cobra.Command) {
@@ -35,12 +37,12 @@ func (f *layersFlags) check() error {
 	return nil
 }
 
-func (f *layersFlags) list(ctx context.Context, p *project.Project) (Result, error) {
-	r, err := p.Layers(ctx, f.opt)
-	return resultOr(r, err, func(r *project.LayersResult) Result { return layersResult{r} })
+func (f *layersFlags) list(ctx context.Context, p *workspace.Project) (Result, error) {
+	r, err := views.Layers(ctx, p, f.opt)
+	return resultOr(r, err, func(r *views.LayersResult) Result { return layersResult{r} })
 }
 
-type layersResult struct{ *project.LayersResult }
+type layersResult struct{ *views.LayersResult }
 
 // Text prints the directories with their skills, then the names in dispute.
 func (r layersResult) Text(s *ui.Streams) {
@@ -71,19 +73,19 @@ func note(on bool, text string) string {
 }
 
 // layerNote says what is special about a skill.
-func layerNote(k project.LayerSkill) string {
+func layerNote(k views.LayerSkill) string {
 	var notes []string
 	switch k.State {
-	case project.StateRefused:
+	case views.StateRefused:
 		notes = append(notes, fmt.Sprintf("%s: %s", k.Code, diag.Escape(k.Reason)))
-	case project.StateShadowed:
+	case views.StateShadowed:
 		notes = append(notes, "by "+diag.Escape(k.By))
-	case project.StateSame:
+	case views.StateSame:
 		notes = append(notes, "as "+diag.Escape(k.By))
-	case project.StateUnclear:
+	case views.StateUnclear:
 		notes = append(notes, "the runtime may load another of this name")
 	}
-	if !k.Locked && k.State != project.StateRefused {
+	if !k.Locked && k.State != views.StateRefused {
 		notes = append(notes, "in no lock")
 	}
 	if k.PastCap {
@@ -96,7 +98,7 @@ func layerNote(k project.LayerSkill) string {
 }
 
 // choiceText says what a runtime does with a name.
-func choiceText(c project.Conflict, choice project.Choice) string {
+func choiceText(c views.Conflict, choice views.Choice) string {
 	loads := escapeAll(choice.Loads)
 	switch {
 	case choice.Rule == agents.KeepsAll && len(choice.Loads) > 1:

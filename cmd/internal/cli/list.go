@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"github.com/skillpm/skillpm/internal/views"
+	"github.com/skillpm/skillpm/internal/world"
+
 	"context"
 	"fmt"
 
@@ -8,10 +11,9 @@ import (
 
 	"github.com/skillpm/skillpm/cmd/internal/ui"
 	"github.com/skillpm/skillpm/internal/diag"
-	"github.com/skillpm/skillpm/internal/project"
 )
 
-type listResult struct{ *project.ListResult }
+type listResult struct{ *views.ListResult }
 
 // Text prints the table of locked skills.
 func (r listResult) Text(s *ui.Streams) {
@@ -40,7 +42,7 @@ func orDash(s string) string {
 }
 
 // listState is one word: where a skill stands.
-func listState(k project.Listed) string {
+func listState(k views.Listed) string {
 	switch {
 	case k.Retracted != "":
 		return "retracted"
@@ -62,17 +64,17 @@ func newListCmd(app *App) *cobra.Command {
 		if err := f.check(); err != nil {
 			return nil, err
 		}
-		return app.with(project.Open, s, nil, func(p *project.Project) (Result, error) {
+		return app.with(world.Open, s, nil, func(p *world.World) (Result, error) {
 			if f.layers {
-				return f.list(ctx, p)
+				return f.list(ctx, p.Project)
 			}
-			r, err := p.List(ctx)
-			return resultOr(r, err, func(r *project.ListResult) Result { return listResult{r} })
+			r, err := views.List(ctx, p.Local)
+			return resultOr(r, err, func(r *views.ListResult) Result { return listResult{r} })
 		})
 	})
 }
 
-type infoResult struct{ *project.InfoResult }
+type infoResult struct{ *views.InfoResult }
 
 // Text prints what is known of one skill, one fact a line.
 func (r infoResult) Text(s *ui.Streams) {
@@ -115,14 +117,14 @@ func newInfoCmd(app *App) *cobra.Command {
 	cmd := &cobra.Command{Use: "info NAME | SRC", Short: "Describe a locked skill, or one at a source", Args: cobra.ExactArgs(1)}
 	s.add(cmd)
 	return app.command(cmd, "info", func(ctx context.Context, args []string) (Result, error) {
-		return app.with(project.OpenDir, s, nil, func(p *project.Project) (Result, error) {
-			r, err := p.Info(ctx, args[0])
-			return resultOr(r, err, func(r *project.InfoResult) Result { return infoResult{r} })
+		return app.with(world.OpenDir, s, nil, func(p *world.World) (Result, error) {
+			r, err := views.Info(ctx, p, args[0])
+			return resultOr(r, err, func(r *views.InfoResult) Result { return infoResult{r} })
 		})
 	})
 }
 
-type versionsResult struct{ *project.VersionsResult }
+type versionsResult struct{ *views.VersionsResult }
 
 // Text prints one version a line, highest first.
 func (r versionsResult) Text(s *ui.Streams) {
@@ -155,9 +157,9 @@ func (r versionsResult) Text(s *ui.Streams) {
 func newVersionsCmd(app *App) *cobra.Command {
 	cmd := &cobra.Command{Use: "versions SRC | NAME", Short: "List the versions of a skill", Args: cobra.ExactArgs(1)}
 	return app.command(cmd, "versions", func(ctx context.Context, args []string) (Result, error) {
-		return app.with(project.OpenDir, scope{}, nil, func(p *project.Project) (Result, error) {
-			r, err := p.Versions(ctx, args[0])
-			return resultOr(r, err, func(r *project.VersionsResult) Result { return versionsResult{r} })
+		return app.with(world.OpenDir, scope{}, nil, func(p *world.World) (Result, error) {
+			r, err := views.Versions(ctx, p, args[0])
+			return resultOr(r, err, func(r *views.VersionsResult) Result { return versionsResult{r} })
 		})
 	})
 }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"github.com/skillpm/skillpm/internal/world"
+
 	"context"
 	"fmt"
 
@@ -34,16 +36,16 @@ the conflict markers of a merge is solved anew, both sides as preferences.`,
 		}
 		open := opener(project.OpenConflicted)
 		if check {
-			open = project.Open
+			open = world.Open
 		}
-		return app.with(open, s, f.change, func(p *project.Project) (Result, error) {
+		return app.with(open, s, f.change, func(p *world.World) (Result, error) {
 			if check {
-				if err := p.CheckLock(ctx); err != nil {
+				if err := project.CheckLock(ctx, p); err != nil {
 					return nil, err
 				}
-				return message{sentence: fmt.Sprintf("skills.lock is up to date: %s\n", plural(len(p.LockFile().Skills), "skill"))}, nil
+				return message{sentence: fmt.Sprintf("skills.lock is up to date: %s\n", plural(len(p.Lock.Skills), "skill"))}, nil
 			}
-			c, err := p.Lock(ctx, project.LockOptions{DryRun: f.opt.DryRun, Explain: f.opt.Explain, ResolveSubskills: f.opt.ResolveSubskills})
+			c, err := project.Lock(ctx, p, project.LockOptions{DryRun: f.opt.DryRun, Explain: f.opt.Explain, ResolveSubskills: f.opt.ResolveSubskills})
 			return resultOr(c, err, wrapChange)
 		})
 	})

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"github.com/skillpm/skillpm/internal/world"
+
 	"context"
 
 	"github.com/spf13/cobra"
@@ -40,8 +42,8 @@ for install.`,
 	s.add(cmd)
 	f.add(cmd)
 	return app.command(cmd, "materialize", func(ctx context.Context, args []string) (Result, error) {
-		return app.with(project.Open, s, f.change, func(p *project.Project) (Result, error) {
-			r, err := p.Materialize(ctx, args, f.opt)
+		return app.with(world.Open, s, f.change, func(p *world.World) (Result, error) {
+			r, err := project.Materialize(ctx, p, args, f.opt)
 			return resultOr(r, err, func(r *project.MaterializeResult) Result { return materializeResult{r} })
 		})
 	})

@@ -1,6 +1,10 @@
 package cli
 
 import (
+	"github.com/skillpm/skillpm/internal/mirroring"
+	"github.com/skillpm/skillpm/internal/workspace"
+	"github.com/skillpm/skillpm/internal/world"
+
 	"context"
 	"fmt"
 
@@ -9,7 +13,6 @@ import (
 	"github.com/skillpm/skillpm/cmd/internal/ui"
 	"github.com/skillpm/skillpm/fetch/oci"
 	"github.com/skillpm/skillpm/internal/diag"
-	"github.com/skillpm/skillpm/internal/project"
 )
 
 // mirrorHelp is said of all mirror commands.
@@ -25,8 +28,8 @@ standard input; none means this project's own.`
 
 // mirrorFlags are what the mirror commands share.
 type mirrorFlags struct {
-	opt    project.MirrorOptions
-	places project.LockPlaces
+	opt    mirroring.MirrorOptions
+	places mirroring.LockPlaces
 	jobs   int
 }
 
@@ -40,21 +43,21 @@ func (f *mirrorFlags) addLocks(cmd *cobra.Command) {
 }
 
 // run opens a project (an empty one outside of any) and the streams.
-func (f *mirrorFlags) run(app *App, do func(*project.Project) (Result, error)) (Result, error) {
+func (f *mirrorFlags) run(app *App, do func(*world.World) (Result, error)) (Result, error) {
 	f.opt.Stdin, f.opt.Stdout, f.places.Stdin = app.UI.In, app.UI.Out, app.UI.In
 	f.opt.Progress = app.mirrorProgress
-	jobs := func(opt *project.Options) error {
+	jobs := func(opt *workspace.Options) error {
 		opt.Jobs = f.jobs
 		return nil
 	}
-	return app.with(project.OpenDir, scope{}, jobs, do)
+	return app.with(world.OpenDir, scope{}, jobs, do)
 }
 
 // runLocks is run with the locks read; the arguments from the n-th on are places.
-func (f *mirrorFlags) runLocks(app *App, args []string, n int, do func(*project.Project, []project.NamedLock) (Result, error)) (Result, error) {
+func (f *mirrorFlags) runLocks(app *App, args []string, n int, do func(*world.World, []mirroring.NamedLock) (Result, error)) (Result, error) {
 	f.places.Places = args[n:]
-	return f.run(app, func(p *project.Project) (Result, error) {
-		locks, err := p.Locks(f.places)
+	return f.run(app, func(p *world.World) (Result, error) {
+		locks, err := mirroring.Locks(p.Project, f.places)
 		if err != nil {
 			return nil, err
 		}
@@ -94,8 +97,8 @@ some failed.`,
 		if err := app.freeStdout(args[0]); err != nil {
 			return nil, err
 		}
-		return f.runLocks(app, args, 1, func(p *project.Project, locks []project.NamedLock) (Result, error) {
-			return wrapMirror(p.MirrorPush(ctx, args[0], locks, f.opt))
+		return f.runLocks(app, args, 1, func(p *world.World, locks []mirroring.NamedLock) (Result, error) {
+			return wrapMirror(mirroring.MirrorPush(ctx, p, args[0], locks, f.opt))
 		})
 	})
 }
@@ -122,8 +125,8 @@ func newMirrorVerifyCmd(app *App) *cobra.Command {
 	f.addLocks(cmd)
 	cmd.Flags().BoolVar(&f.opt.Quick, "quick", false, "ask for presence only")
 	return app.command(cmd, "mirror-verify", func(ctx context.Context, args []string) (Result, error) {
-		return f.runLocks(app, args, 1, func(p *project.Project, locks []project.NamedLock) (Result, error) {
-			return wrapMirror(p.MirrorVerify(ctx, args[0], locks, f.opt))
+		return f.runLocks(app, args, 1, func(p *world.World, locks []mirroring.NamedLock) (Result, error) {
+			return wrapMirror(mirroring.MirrorVerify(ctx, p.Project, args[0], locks, f.opt))
 		})
 	})
 }
@@ -138,9 +141,9 @@ func newMirrorListCmd(app *App) *cobra.Command {
 	f.add(cmd)
 	cmd.Flags().BoolVar(&sizes, "size", false, "say what each item takes (a request of a registry each)")
 	return app.command(cmd, "mirror-list", func(ctx context.Context, args []string) (Result, error) {
-		return f.run(app, func(p *project.Project) (Result, error) {
-			r, err := p.MirrorList(ctx, args[0], sizes, f.opt)
-			return resultOr(r, err, func(r *project.MirrorResult) Result { return mirrorListing{r, sizes} })
+		return f.run(app, func(p *world.World) (Result, error) {
+			r, err := mirroring.MirrorList(ctx, p.Project, args[0], sizes, f.opt)
+			return resultOr(r, err, func(r *mirroring.MirrorResult) Result { return mirrorListing{r, sizes} })
 		})
 	})
 }
@@ -159,11 +162,11 @@ func newMirrorCopyCmd(app *App) *cobra.Command {
 		if err := app.freeStdout(args[1]); err != nil {
 			return nil, err
 		}
-		copyAll := func(p *project.Project, locks []project.NamedLock) (Result, error) {
-			return wrapMirror(p.MirrorCopy(ctx, args[0], args[1], locks, f.opt))
+		copyAll := func(p *world.World, locks []mirroring.NamedLock) (Result, error) {
+			return wrapMirror(mirroring.MirrorCopy(ctx, p.Project, args[0], args[1], locks, f.opt))
 		}
 		if len(args) == 2 && f.places.From == "" {
-			return f.run(app, func(p *project.Project) (Result, error) { return copyAll(p, nil) })
+			return f.run(app, func(p *world.World) (Result, error) { return copyAll(p, nil) })
 		}
 		return f.runLocks(app, args, 2, copyAll)
 	})
@@ -185,17 +188,17 @@ func newMirrorGCCmd(app *App) *cobra.Command {
 		if len(args) == 1 && len(keep) == 0 && f.places.From == "" {
 			return nil, usageError("a collection needs the locks to keep").WithHint("skillpm mirror gc %s --keep skills.lock", args[0])
 		}
-		return f.runLocks(app, append(args, keep...), 1, func(p *project.Project, locks []project.NamedLock) (Result, error) {
-			r, err := p.MirrorGC(ctx, args[0], locks, f.opt)
-			return resultOr(r, err, func(r *project.MirrorGCResult) Result { return mirrorGC{r} })
+		return f.runLocks(app, append(args, keep...), 1, func(p *world.World, locks []mirroring.NamedLock) (Result, error) {
+			r, err := mirroring.MirrorGC(ctx, p.Project, args[0], locks, f.opt)
+			return resultOr(r, err, func(r *mirroring.MirrorGCResult) Result { return mirrorGC{r} })
 		})
 	})
 }
 
-type mirrorResult struct{ *project.MirrorResult }
+type mirrorResult struct{ *mirroring.MirrorResult }
 
-func wrapMirror(r *project.MirrorResult, err error) (Result, error) {
-	return resultOr(r, err, func(r *project.MirrorResult) Result { return mirrorResult{r} })
+func wrapMirror(r *mirroring.MirrorResult, err error) (Result, error) {
+	return resultOr(r, err, func(r *mirroring.MirrorResult) Result { return mirrorResult{r} })
 }
 
 // Text tells of every item that is not as it was, then counts. An archive may be
@@ -236,7 +239,7 @@ func (r mirrorResult) counts() string {
 }
 
 type mirrorListing struct {
-	*project.MirrorResult
+	*mirroring.MirrorResult
 	sizes bool
 }
 
@@ -252,7 +255,7 @@ func (r mirrorListing) Text(s *ui.Streams) {
 	s.Infof("%s: %s\n", r.Mirror, plural(len(r.Items), "item"))
 }
 
-type mirrorGC struct{ *project.MirrorGCResult }
+type mirrorGC struct{ *mirroring.MirrorGCResult }
 
 // Text prints what went.
 func (r mirrorGC) Text(s *ui.Streams) {

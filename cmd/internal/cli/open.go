@@ -1,6 +1,10 @@
 package cli
 
 import (
+	"github.com/skillpm/skillpm/internal/apply"
+	"github.com/skillpm/skillpm/internal/workspace"
+	"github.com/skillpm/skillpm/internal/world"
+
 	"errors"
 	"fmt"
 	"os"
@@ -13,16 +17,15 @@ import (
 
 	"github.com/skillpm/skillpm/fetch"
 	"github.com/skillpm/skillpm/internal/diag"
-	"github.com/skillpm/skillpm/internal/project"
 )
 
 // options turns flags and environment into the use cases' options.
-func (app *App) options(global bool) (project.Options, error) {
+func (app *App) options(global bool) (workspace.Options, error) {
 	home := app.env("HOME")
 	if home == "" {
 		home, _ = os.UserHomeDir() // none is told by whatever needs it
 	}
-	opt := project.Options{
+	opt := workspace.Options{
 		Dir: app.dir(), Global: global, Home: home, Environ: os.Environ(),
 		ConfigDir: app.userDir("XDG_CONFIG_HOME", home, ".config"), SystemDir: systemDir(),
 		CacheDir: app.flags.cacheDir, Offline: app.flags.offline, Report: app.report,
@@ -90,10 +93,10 @@ func (s *scope) add(cmd *cobra.Command) {
 }
 
 // opener is one of project's ways to open a project.
-type opener func(project.Options) (*project.Project, error)
+type opener func(workspace.Options) (*world.World, error)
 
 // with opens the project, runs f and closes it.
-func (app *App) with(open opener, s scope, change func(*project.Options) error, f func(*project.Project) (Result, error)) (Result, error) {
+func (app *App) with(open opener, s scope, change func(*workspace.Options) error, f func(*world.World) (Result, error)) (Result, error) {
 	opt, err := app.options(s.global)
 	if err != nil {
 		return nil, err
@@ -105,7 +108,7 @@ func (app *App) with(open opener, s scope, change func(*project.Options) error, 
 	}
 	result, err := app.opened(open, opt, f)
 	for range overtakenRetries {
-		if !errors.Is(err, project.ErrOvertaken) {
+		if !errors.Is(err, apply.ErrOvertaken) {
 			break
 		}
 		app.diagnostics = nil
@@ -118,18 +121,18 @@ func (app *App) with(open opener, s scope, change func(*project.Options) error, 
 // project's files first; a few runs at once all get their turn.
 const overtakenRetries = 5
 
-func (app *App) opened(open opener, opt project.Options, f func(*project.Project) (Result, error)) (Result, error) {
+func (app *App) opened(open opener, opt workspace.Options, f func(*world.World) (Result, error)) (Result, error) {
 	p, err := open(opt)
 	if err != nil {
 		return nil, err
 	}
 	defer p.Close()
-	app.sayWhere(p)
+	app.sayWhere(p.Project)
 	return f(p)
 }
 
 // sayWhere names the project that was found above the current directory, once.
-func (app *App) sayWhere(p *project.Project) {
+func (app *App) sayWhere(p *workspace.Project) {
 	if p.Elsewhere() && !app.saidWhere {
 		app.saidWhere = true
 		app.UI.Infof("project: %s\n", diag.Escape(p.Root))

@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"github.com/skillpm/skillpm/internal/views"
+	"github.com/skillpm/skillpm/internal/world"
+
 	"context"
 	"fmt"
 	"strings"
@@ -9,17 +12,16 @@ import (
 
 	"github.com/skillpm/skillpm/cmd/internal/ui"
 	"github.com/skillpm/skillpm/internal/diag"
-	"github.com/skillpm/skillpm/internal/project"
 )
 
-type outdatedResult struct{ *project.OutdatedResult }
+type outdatedResult struct{ *views.OutdatedResult }
 
 // Text prints one row for every skill about which there is something to say.
 func (r outdatedResult) Text(s *ui.Streams) {
 	var rows [][]string
 	for i := range r.Skills {
 		k := &r.Skills[i]
-		if k.State == project.RowCurrent {
+		if k.State == views.RowCurrent {
 			continue
 		}
 		rows = append(rows, []string{
@@ -34,9 +36,9 @@ func (r outdatedResult) Text(s *ui.Streams) {
 }
 
 // rowText says what a row's states mean, "" where the versions say it all.
-func rowText(k *project.Outdated) string {
+func rowText(k *views.OutdatedRow) string {
 	var notes []string
-	for _, state := range append([]project.RowState{k.State}, k.Also...) {
+	for _, state := range append([]views.RowState{k.State}, k.Also...) {
 		if text := stateText(k, state); text != "" {
 			notes = append(notes, text)
 		}
@@ -44,35 +46,35 @@ func rowText(k *project.Outdated) string {
 	return strings.Join(notes, "; ")
 }
 
-func stateText(k *project.Outdated, state project.RowState) string {
+func stateText(k *views.OutdatedRow, state views.RowState) string {
 	switch state {
-	case project.RowUnreachable:
+	case views.RowUnreachable:
 		text := fmt.Sprintf("does not answer (%s)", k.Code)
 		if k.AsOf != nil {
 			text += ", last seen " + k.AsOf.UTC().Format("2006-01-02 15:04 MST")
 		}
 		return text
-	case project.RowTagMoved:
+	case views.RowTagMoved:
 		return "tag moved"
-	case project.RowRepointed:
+	case views.RowRepointed:
 		return "a registry now names " + k.Source
-	case project.RowHeld:
+	case views.RowHeld:
 		return "held"
-	case project.RowGone:
+	case views.RowGone:
 		text := "gone upstream, stays locked"
 		if len(k.NowAt) > 0 {
 			text += "; now at " + strings.Join(k.NowAt, " or ") + "?"
 		}
 		return text
-	case project.RowRetracted:
+	case views.RowRetracted:
 		return "retracted: " + k.Retracted
-	case project.RowRefGone:
+	case views.RowRefGone:
 		return "the branch or tag is gone, stays locked"
-	case project.RowTagGone:
+	case views.RowTagGone:
 		return "tag gone"
-	case project.RowPinned:
+	case views.RowPinned:
 		return "pinned"
-	case project.RowNewer, project.RowPastRange:
+	case views.RowNewer, views.RowPastRange:
 		if !k.Content {
 			return "same files"
 		}
@@ -93,17 +95,17 @@ status 1; the other rows are shown, and its own say what was last known.`,
 	s.add(cmd)
 	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "exit 3 if any skill has one, held ones aside")
 	return app.command(cmd, "outdated", func(ctx context.Context, _ []string) (Result, error) {
-		return app.with(project.Open, s, nil, func(p *project.Project) (Result, error) {
-			r, err := p.Outdated(ctx)
+		return app.with(world.Open, s, nil, func(p *world.World) (Result, error) {
+			r, err := views.Outdated(ctx, p)
 			if n := countNewer(r); err == nil && exitCode && n > 0 {
 				err = shown(diag.New(diag.LockOutdated, "%s", newerText(n)))
 			}
-			return resultOr(r, err, func(r *project.OutdatedResult) Result { return outdatedResult{r} })
+			return resultOr(r, err, func(r *views.OutdatedResult) Result { return outdatedResult{r} })
 		})
 	})
 }
 
-func countNewer(r *project.OutdatedResult) int {
+func countNewer(r *views.OutdatedResult) int {
 	n := 0
 	for i := range r.Skills {
 		if r.Skills[i].HasNewer() {

@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"github.com/skillpm/skillpm/internal/views"
+	"github.com/skillpm/skillpm/internal/world"
+
 	"context"
 	"slices"
 
@@ -8,7 +11,6 @@ import (
 
 	"github.com/skillpm/skillpm/cmd/internal/ui"
 	"github.com/skillpm/skillpm/internal/diag"
-	"github.com/skillpm/skillpm/internal/project"
 	"github.com/skillpm/skillpm/skill/derive"
 )
 
@@ -65,8 +67,8 @@ document (agently.skills.context_pack.v1) proposes no action and grants nothing.
 				return nil, usageError("--%s is auto, always or never, not `%s`", c.flag, c.value)
 			}
 		}
-		return app.with(project.Open, s, nil, func(p *project.Project) (Result, error) {
-			pack, err := p.Pack(ctx, args, opt)
+		return app.with(world.Open, s, nil, func(p *world.World) (Result, error) {
+			pack, err := views.Pack(ctx, p.Local, args, opt)
 			if err != nil || !raw {
 				return resultOr(pack, err, func(r *derive.ContextPack) Result { return packResult{r} })
 			}

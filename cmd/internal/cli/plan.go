@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"github.com/skillpm/skillpm/internal/views"
+	"github.com/skillpm/skillpm/internal/world"
+
 	"context"
 	"strings"
 
@@ -8,10 +11,9 @@ import (
 
 	"github.com/skillpm/skillpm/cmd/internal/ui"
 	"github.com/skillpm/skillpm/internal/diag"
-	"github.com/skillpm/skillpm/internal/project"
 )
 
-type planResult struct{ *project.PlanResult }
+type planResult struct{ *views.PlanResult }
 
 // Text prints the steps in order, nested chains indented.
 func (r planResult) Text(s *ui.Streams) {
@@ -22,7 +24,7 @@ func (r planResult) Text(s *ui.Streams) {
 	}
 }
 
-func printSteps(s *ui.Streams, steps []project.PlanStep, depth int) {
+func printSteps(s *ui.Streams, steps []views.PlanStep, depth int) {
 	for i, step := range steps {
 		text := diag.Escape(step.Name)
 		if step.Version != "" {
@@ -48,9 +50,9 @@ func newPlanCmd(app *App) *cobra.Command {
 	cmd := &cobra.Command{Use: "plan CHAIN", Short: "Print the order in which a chain's skills run", Args: cobra.ExactArgs(1)}
 	s.add(cmd)
 	return app.command(cmd, "plan", func(_ context.Context, args []string) (Result, error) {
-		return app.with(project.Open, s, nil, func(p *project.Project) (Result, error) {
-			r, err := p.Plan(args[0])
-			return resultOr(r, err, func(r *project.PlanResult) Result { return planResult{r} })
+		return app.with(world.Open, s, nil, func(p *world.World) (Result, error) {
+			r, err := views.Plan(p.Project, args[0])
+			return resultOr(r, err, func(r *views.PlanResult) Result { return planResult{r} })
 		})
 	})
 }

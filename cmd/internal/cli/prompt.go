@@ -1,15 +1,17 @@
 package cli
 
 import (
+	"github.com/skillpm/skillpm/internal/views"
+	"github.com/skillpm/skillpm/internal/world"
+
 	"context"
 
 	"github.com/spf13/cobra"
 
 	"github.com/skillpm/skillpm/cmd/internal/ui"
-	"github.com/skillpm/skillpm/internal/project"
 )
 
-type promptResult struct{ *project.PromptResult }
+type promptResult struct{ *views.PromptResult }
 
 // Text prints the XML, which is escaped already.
 func (r promptResult) Text(s *ui.Streams) {
@@ -27,9 +29,9 @@ opened. Skills that are training targets alone are left out unless named.`,
 	}
 	s.add(cmd)
 	return app.command(cmd, "prompt", func(_ context.Context, args []string) (Result, error) {
-		return app.with(project.Open, s, nil, func(p *project.Project) (Result, error) {
-			r, err := p.Prompt(args)
-			return resultOr(r, err, func(r *project.PromptResult) Result { return promptResult{r} })
+		return app.with(world.Open, s, nil, func(p *world.World) (Result, error) {
+			r, err := views.Prompt(p.Project, args)
+			return resultOr(r, err, func(r *views.PromptResult) Result { return promptResult{r} })
 		})
 	})
 }

@@ -1,12 +1,13 @@
 package cli
 
 import (
+	"github.com/skillpm/skillpm/internal/workspace"
+
 	"slices"
 	"strings"
 
 	"github.com/skillpm/skillpm/cmd/internal/report"
 	"github.com/skillpm/skillpm/internal/diag"
-	"github.com/skillpm/skillpm/internal/project"
 )
 
 // sortedNames returns the keys of m in order.
@@ -26,7 +27,7 @@ func (app *App) rendered(format, suite, dir string, cases []report.Case, err err
 		moved := make(diag.List, len(c.Findings))
 		for k, e := range c.Findings {
 			named := *e
-			named.File = project.CheckoutPath(dir, e.File)
+			named.File = workspace.CheckoutPath(dir, e.File)
 			moved[k] = &named
 		}
 		cases[i].Findings = moved

@@ -1,11 +1,12 @@
 package cli
 
 import (
+	"github.com/skillpm/skillpm/internal/views"
+	"github.com/skillpm/skillpm/internal/world"
+
 	"context"
 
 	"github.com/spf13/cobra"
-
-	"github.com/skillpm/skillpm/internal/project"
 )
 
 func newSBOMCmd(app *App) *cobra.Command {
@@ -24,8 +25,8 @@ too.`,
 	s.add(cmd)
 	cmd.Flags().StringVar(&format, "format", format, "the `FORMAT`: cyclonedx")
 	return app.command(cmd, "sbom", func(ctx context.Context, _ []string) (Result, error) {
-		return app.with(project.Open, s, nil, func(p *project.Project) (Result, error) {
-			data, err := p.SBOM(ctx, format)
+		return app.with(world.Open, s, nil, func(p *world.World) (Result, error) {
+			data, err := views.SBOM(ctx, p.Local, format)
 			if err != nil {
 				return nil, err
 			}

@@ -1,16 +1,18 @@
 package cli
 
 import (
+	"github.com/skillpm/skillpm/internal/views"
+	"github.com/skillpm/skillpm/internal/world"
+
 	"context"
 
 	"github.com/spf13/cobra"
 
 	"github.com/skillpm/skillpm/cmd/internal/ui"
 	"github.com/skillpm/skillpm/internal/diag"
-	"github.com/skillpm/skillpm/internal/project"
 )
 
-type searchResult struct{ *project.SearchResult }
+type searchResult struct{ *views.SearchResult }
 
 // Text prints one skill a line, best first.
 func (r searchResult) Text(s *ui.Streams) {
@@ -47,9 +49,9 @@ asked of any other host. With --offline what earlier runs have read is searched.
 	}
 	s.add(cmd)
 	return app.command(cmd, "search", func(ctx context.Context, args []string) (Result, error) {
-		return app.with(project.OpenDir, s, nil, func(p *project.Project) (Result, error) {
-			r, err := p.Search(ctx, args[0], args[1:])
-			return resultOr(r, err, func(r *project.SearchResult) Result { return searchResult{r} })
+		return app.with(world.OpenDir, s, nil, func(p *world.World) (Result, error) {
+			r, err := views.Search(ctx, p, args[0], args[1:])
+			return resultOr(r, err, func(r *views.SearchResult) Result { return searchResult{r} })
 		})
 	})
 }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"github.com/skillpm/skillpm/internal/world"
+
 	"context"
 	"errors"
 	"io/fs"
@@ -14,7 +16,6 @@ import (
 	"github.com/skillpm/skillpm/cmd/internal/ui"
 	"github.com/skillpm/skillpm/internal/author"
 	"github.com/skillpm/skillpm/internal/diag"
-	"github.com/skillpm/skillpm/internal/project"
 	"github.com/skillpm/skillpm/internal/regular"
 	"github.com/skillpm/skillpm/signing"
 	"github.com/skillpm/skillpm/skill"
@@ -35,7 +36,7 @@ source decides for that file, and all files must pass.`,
 
 // policies opens the rules that hold here, with or without a project.
 func (app *App) policies(f func(*signing.Set) (Result, error)) (Result, error) {
-	return app.with(project.OpenDir, scope{}, nil, func(p *project.Project) (Result, error) { return f(p.Policies()) })
+	return app.with(world.OpenDir, scope{}, nil, func(p *world.World) (Result, error) { return f(p.Policies) })
 }
 
 type trustRule struct {

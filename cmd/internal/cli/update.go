@@ -1,6 +1,10 @@
 package cli
 
 import (
+	"github.com/skillpm/skillpm/internal/decide"
+	"github.com/skillpm/skillpm/internal/views"
+	"github.com/skillpm/skillpm/internal/world"
+
 	"context"
 
 	"github.com/spf13/cobra"
@@ -46,7 +50,7 @@ func (r updateResult) stayed(s *ui.Streams) {
 	moved := map[string]bool{}
 	if r.Change != nil {
 		for _, c := range r.Change.Skills {
-			moved[c.Key] = c.Action != project.Kept
+			moved[c.Key] = c.Action != decide.Kept
 		}
 	}
 	for i := range r.Rows {
@@ -55,9 +59,9 @@ func (r updateResult) stayed(s *ui.Streams) {
 		case moved[k.Key]:
 		case k.Hint != "":
 			s.Infof("= %s %s: %s is past `%s`; %s\n", diag.Escape(k.Key), k.Locked, k.Latest, diag.Escape(k.Range), diag.Escape(k.Hint))
-		case k.State == project.RowPastRange || k.State == project.RowPinned:
+		case k.State == views.RowPastRange || k.State == views.RowPinned:
 			past++
-		case k.State != project.RowCurrent && k.State != project.RowNewer && k.State != project.RowBranchMoved && text != "":
+		case k.State != views.RowCurrent && k.State != views.RowNewer && k.State != views.RowBranchMoved && text != "":
 			s.Infof("= %s %s: %s\n", diag.Escape(k.Key), k.Locked, diag.Escape(text))
 		}
 	}
@@ -93,14 +97,14 @@ the status 1. A named skill that cannot move is refused, and nothing is written.
 	fl.BoolVar(&opt.AcceptMovedTag, "accept-moved-tag", false, "accept a tag that names another commit than the lock")
 	return app.command(cmd, "update", func(ctx context.Context, args []string) (Result, error) {
 		opt.InstallOptions, opt.Yes = f.opt, f.yes
-		return app.with(project.Open, s, f.change, func(p *project.Project) (Result, error) {
-			r, err := p.Update(ctx, args, opt)
+		return app.with(world.Open, s, f.change, func(p *world.World) (Result, error) {
+			r, err := project.Update(ctx, p, args, opt)
 			return resultOr(r, err, func(r *project.UpdateResult) Result { return updateResult{r} })
 		})
 	})
 }
 
-type diffResult struct{ *project.DiffResult }
+type diffResult struct{ *views.DiffResult }
 
 // Text prints unified diffs, and one line for what has none.
 func (r diffResult) Text(s *ui.Streams) {
@@ -124,15 +128,15 @@ func newDiffCmd(app *App) *cobra.Command {
 	}
 	s.add(cmd)
 	return app.command(cmd, "diff", func(ctx context.Context, args []string) (Result, error) {
-		return app.with(project.Open, s, nil, func(p *project.Project) (Result, error) {
-			var r *project.DiffResult
+		return app.with(world.Open, s, nil, func(p *world.World) (Result, error) {
+			var r *views.DiffResult
 			var err error
 			if len(args) == 2 {
-				r, err = p.DiffVersions(ctx, args[0], args[1])
+				r, err = views.DiffVersions(ctx, p, args[0], args[1])
 			} else {
-				r, err = p.Diff(ctx, args[0])
+				r, err = views.Diff(ctx, p.Local, args[0])
 			}
-			return resultOr(r, err, func(r *project.DiffResult) Result { return diffResult{r} })
+			return resultOr(r, err, func(r *views.DiffResult) Result { return diffResult{r} })
 		})
 	})
 }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"github.com/skillpm/skillpm/internal/workspace"
+
 	"context"
 	"errors"
 	"io/fs"
@@ -10,7 +12,6 @@ import (
 
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/internal/manifest"
-	"github.com/skillpm/skillpm/internal/project"
 	"github.com/skillpm/skillpm/internal/regular"
 	"github.com/skillpm/skillpm/lockfile"
 	"github.com/skillpm/skillpm/resolver"
@@ -29,15 +30,15 @@ func (app *App) ignoredNotes() []string {
 		return nil
 	}
 	user := filepath.Join(opt.ConfigDir, manifest.ConfigName)
-	if data, err := regular.Read(user, project.MaxFileBytes); err == nil {
+	if data, err := regular.Read(user, workspace.MaxFileBytes); err == nil {
 		c, err := manifest.ParseConfig(user, data)
 		app.warnUnread(user, err)
 		layers = append(layers, c)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		app.warnUnread(user, err)
 	}
-	if root, ok, _ := project.Locate(opt); ok {
-		data, err := regular.Read(filepath.Join(root, manifest.FileName), project.MaxFileBytes)
+	if root, ok, _ := workspace.Locate(opt); ok {
+		data, err := regular.Read(filepath.Join(root, manifest.FileName), workspace.MaxFileBytes)
 		if err == nil {
 			var m *manifest.Manifest
 			if m, err = manifest.Parse(manifest.FileName, data, resolver.CheckRange); err == nil {
@@ -62,11 +63,11 @@ func (app *App) projectLock() (lock *lockfile.Lock, root string) {
 	if err != nil {
 		return nil, ""
 	}
-	root, _, ok := project.Locate(opt)
+	root, _, ok := workspace.Locate(opt)
 	if !ok {
 		return nil, ""
 	}
-	data, err := regular.Read(filepath.Join(root, lockfile.FileName), project.MaxFileBytes)
+	data, err := regular.Read(filepath.Join(root, lockfile.FileName), workspace.MaxFileBytes)
 	if err != nil {
 		return nil, ""
 	}

@@ -1,6 +1,10 @@
 package cli
 
 import (
+	"github.com/skillpm/skillpm/internal/views"
+	"github.com/skillpm/skillpm/internal/workspace"
+	"github.com/skillpm/skillpm/internal/world"
+
 	"context"
 	"slices"
 	"strings"
@@ -10,10 +14,9 @@ import (
 	"github.com/skillpm/skillpm/cmd/internal/report"
 	"github.com/skillpm/skillpm/cmd/internal/ui"
 	"github.com/skillpm/skillpm/internal/diag"
-	"github.com/skillpm/skillpm/internal/project"
 )
 
-type verifyResult struct{ *project.VerifyResult }
+type verifyResult struct{ *views.VerifyResult }
 
 // Text prints one line a skill with its judgement.
 func (r verifyResult) Text(s *ui.Streams) {
@@ -37,14 +40,14 @@ func (r verifyResult) Text(s *ui.Streams) {
 
 // verifyCases sorts findings under the skills they are about; what is about none
 // stands under the lock.
-func verifyCases(r *project.VerifyResult, list diag.List) []report.Case {
+func verifyCases(r *views.VerifyResult, list diag.List) []report.Case {
 	cases := make([]report.Case, len(r.Skills), len(r.Skills)+1)
 	for i, k := range r.Skills {
 		cases[i].Name = k.Key
 	}
 	lock := report.Case{Name: "skills.lock"}
 	for _, e := range list {
-		i := slices.IndexFunc(r.Skills, func(k project.Verified) bool {
+		i := slices.IndexFunc(r.Skills, func(k views.Verified) bool {
 			return strings.HasPrefix(e.File, k.Place+"/") || e.File == k.Place || strings.Contains(e.Message, "`"+k.Key+"`")
 		})
 		if i < 0 {
@@ -58,7 +61,7 @@ func verifyCases(r *project.VerifyResult, list diag.List) []report.Case {
 
 func newVerifyCmd(app *App) *cobra.Command {
 	var s scope
-	var opt project.VerifyOptions
+	var opt views.VerifyOptions
 	var format string
 	cmd := &cobra.Command{
 		Use: "verify", Short: "Prove that installed skills are what skills.lock says", Args: cobra.NoArgs,
@@ -75,20 +78,20 @@ nothing. A changed, missing or extra file and a missing skill are findings
 		if format != "text" && !slices.Contains(report.Formats, format) {
 			return nil, usageError("`%s` is no format; expected text, %s", format, strings.Join(report.Formats, ", "))
 		}
-		open := opener(project.Open)
+		open := opener(world.Open)
 		if opt.NoManifest {
-			open = project.OpenLock
+			open = world.OpenLock
 		}
-		change := func(opt *project.Options) error {
+		change := func(opt *workspace.Options) error {
 			opt.RootPaths = format != "text"
 			return nil
 		}
-		return app.with(open, s, change, func(p *project.Project) (Result, error) {
-			r, err := p.Verify(ctx, opt)
+		return app.with(open, s, change, func(p *world.World) (Result, error) {
+			r, err := views.Verify(ctx, p.Local, opt)
 			if r != nil && format != "text" {
 				return app.rendered(format, "verify", p.Root, verifyCases(r, append(diag.All(err), app.diagnostics...)), err)
 			}
-			return resultOr(r, err, func(r *project.VerifyResult) Result { return verifyResult{r} })
+			return resultOr(r, err, func(r *views.VerifyResult) Result { return verifyResult{r} })
 		})
 	})
 }

@@ -1,0 +1,67 @@
+package world
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/workspace"
+	"github.com/skillpm/skillpm/lockfile"
+	"github.com/skillpm/skillpm/skill"
+)
+
+// retraction is what this machine last heard of a withdrawn version.
+type retraction struct {
+	Time   time.Time `json:"time"`
+	Reason string    `json:"reason"`
+}
+
+func retractionKey(src skill.Source, version string) string {
+	return strings.Join([]string{src.Repository(), src.Subpath(), version}, "\x00")
+}
+
+// LearnRetraction keeps what a run that asked found out of a version, for those
+// that do not ask. A version that stands again is forgotten.
+func (p *Local) LearnRetraction(src skill.Source, version, reason string, withdrawn bool) {
+	key := retractionKey(src, version)
+	if !withdrawn {
+		if data, known := p.Cache.Get(bucketRetracted, key); known && len(data) > 0 {
+			p.Cache.Put(bucketRetracted, key, nil)
+		}
+		return
+	}
+	if data, err := json.Marshal(retraction{p.Opt.Now().UTC(), reason}); err == nil {
+		p.Cache.Put(bucketRetracted, key, data)
+	}
+}
+
+// KnownRetraction returns what is known of a locked version without asking: from
+// an earlier run, with its time, else from the lock, which tells no time.
+func (p *Local) KnownRetraction(e *lockfile.Entry) (retraction, bool) {
+	if src, ok := workspace.EntrySource(e); ok && e.Source.Tag != "" {
+		if data, ok := p.Cache.Get(bucketRetracted, retractionKey(src, e.Version)); ok && len(data) > 0 {
+			var r retraction
+			if json.Unmarshal(data, &r) == nil {
+				return r, true
+			}
+		}
+	}
+	return retraction{Reason: e.Retracted}, e.Retracted != ""
+}
+
+// ReportRetractions warns of withdrawn versions in a lock, as last known.
+func (p *Local) ReportRetractions(l *lockfile.Lock) {
+	for _, e := range l.Skills {
+		r, ok := p.KnownRetraction(e)
+		if !ok {
+			continue
+		}
+		f := diag.Warn(diag.VersionRetracted, "`%s` %s was retracted: %s", e.Key, e.Version, r.Reason)
+		if !r.Time.IsZero() {
+			f.WithDetail("as of %s", r.Time.Format("2006-01-02 15:04 MST"))
+		}
+		p.Gather(diag.VersionRetracted, e.Key, f.WithHint("`skillpm outdated` shows what stands, `skillpm update %s` moves to it", e.Key))
+	}
+	p.ReportGathered()
+}
