@@ -3,9 +3,11 @@ package laws
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -453,7 +455,9 @@ func (w *world) anywhere(r *rand.Rand, mv move, before *machine, res *result, no
 	t := w.twin(before)
 	defer w.drop(t)
 	h, args, cell := how{}, slices.Clone(res.args), ""
-	switch r.IntN(4) {
+	switch r.IntN(5) {
+	case 4:
+		cell, args = "as text", args[1:] // without --json
 	case 0:
 		if relative || mv.label == "init" || t.read("skills.toml") == nil {
 			return
@@ -464,7 +468,8 @@ func (w *world) anywhere(r *rand.Rand, mv move, before *machine, res *result, no
 		cell, h.cwd = "with -C", filepath.Join(t.dir, "home")
 		args = append([]string{"-C", t.path()}, args...)
 	case 2:
-		if w.anyDead() || res.exit == 0 && mv.label == "diff" {
+		// without a cache nothing can be read of what was never installed
+		if w.anyDead() || before.lock() != nil && before.notInstalled() {
 			return
 		}
 		cell = "with a cold cache"
@@ -477,6 +482,9 @@ func (w *world) anywhere(r *rand.Rand, mv move, before *machine, res *result, no
 		args = append([]string{"--offline"}, args...)
 	}
 	other := w.run(t, h, args...)
+	if cell == "as text" {
+		w.oneNote(mv, other)
+	}
 	st := t.state()
 	delete(st.files, "sub/deeper/.keep")
 	if other.exit != res.exit || other.code() != res.code() {
@@ -541,6 +549,22 @@ func (w *world) agree(mv move, res *result) {
 		f := l.Get(e.Key)
 		if f != nil && f.Version != e.Version && !rows[e.Key] && w.me.manifest().Get(e.Key) != nil {
 			w.fail("L12", mv.label, "update moves what outdated calls newest", "%s: no row, and `update` moves it from %s to %s", e.Key, e.Version, f.Version)
+		}
+	}
+}
+
+// severity is how a note or a warning begins in text.
+var severity = regexp.MustCompile(`(?m)^(?:note|warning)\[(\w+)\]`)
+
+// oneNote is L13 in text: notes and warnings of one kind are one, with a count.
+func (w *world) oneNote(mv move, res *result) {
+	count := map[string]int{}
+	for _, m := range severity.FindAllStringSubmatch(res.err, -1) {
+		count[m[1]]++
+	}
+	for _, code := range slices.Sorted(maps.Keys(count)) {
+		if count[code] > 1 {
+			w.fail("L13", mv.label, "many of one kind: "+code, "%d of %s in one run:\n%s", count[code], code, res.err)
 		}
 	}
 }

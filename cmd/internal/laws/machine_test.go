@@ -260,7 +260,7 @@ func (s state) differs(t state) string {
 // twin copies the machine.
 func (w *world) twin(m *machine) *machine {
 	w.twins++
-	t := &machine{filepath.Join(w.dir, fmt.Sprintf("twin%d", w.twins)), m.proj}
+	t := &machine{filepath.Join(w.dir, fmt.Sprintf("m%06d", w.twins)), m.proj}
 	must(copyTree(m.dir, t.dir))
 	return t
 }
@@ -269,7 +269,7 @@ func (w *world) twin(m *machine) *machine {
 // the skills kept in it, but neither a cache nor anything installed.
 func (w *world) fresh(m *machine) *machine {
 	w.twins++
-	t, err := newMachine(filepath.Join(w.dir, fmt.Sprintf("twin%d", w.twins)), m.proj)
+	t, err := newMachine(filepath.Join(w.dir, fmt.Sprintf("m%06d", w.twins)), m.proj)
 	must(err)
 	for _, name := range []string{"skills.toml", "skills.lock", "team.json"} {
 		if data := m.read(name); data != nil {

@@ -99,7 +99,7 @@ func (w *world) clone(m *machine) *machine {
 		}
 	}
 	w.twins++
-	t, err := newMachine(filepath.Join(w.dir, fmt.Sprintf("twin%d", w.twins)), m.proj)
+	t, err := newMachine(filepath.Join(w.dir, fmt.Sprintf("m%06d", w.twins)), m.proj)
 	must(err)
 	must(os.RemoveAll(t.path()))
 	if out, ok := m.git("clone", "-q", m.path(), t.path()); !ok {

@@ -33,7 +33,7 @@ var groups = map[string]string{
 	"places": "agent target as optional",
 	// an author's work or a mirror's, on no project: author.txtar, sign.txtar, mirror_airgap.txtar, runtime_read.txtar
 	"elsewhere": "all cert check generate-key key push remote age keep size quick plain-http replace from-file with-versions ca from identity issuer last log not-after optional source-repository subject user source as " +
-		"allow-unicode-names ignore profile strict-spec fix deps format assets budget-chars examples intent raw references task packaged runtime layers dry-run",
+		"allow-unicode-names ignore profile strict-spec fix deps format assets form hide-versions budget-chars examples intent raw references task packaged runtime layers dry-run",
 }
 
 // adds are the ways to add: 4 requests a repository, whatever is taken of it.

@@ -62,7 +62,7 @@ func newWorld(name string, seed int64, hosts int, dir string) (*world, error) {
 		return nil, err
 	}
 	var err error
-	w.me, err = newMachine(filepath.Join(dir, "me"), "proj")
+	w.me, err = newMachine(filepath.Join(dir, "m000000"), "proj") // as long as a twin's, since paths are counted
 	return w, err
 }
 
