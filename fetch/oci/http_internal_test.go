@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -96,9 +97,9 @@ func TestRedirectKeepsCredentialsBack(t *testing.T) {
 
 // A silent host is a timeout, and is not waited for again.
 func TestSilentMirror(t *testing.T) {
-	asked := 0
+	var asked atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		asked++
+		asked.Add(1)
 		<-r.Context().Done()
 	}))
 	t.Cleanup(s.Close)
@@ -107,7 +108,7 @@ func TestSilentMirror(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = m.Has(t.Context(), Ref{Kind: KindTree, Digest: skill.DigestOf(nil)})
-	if diag.CodeOf(err) != diag.FetchTimeout || asked != 1 {
-		t.Errorf("asked %d times: %v", asked, err)
+	if diag.CodeOf(err) != diag.FetchTimeout || asked.Load() != 1 {
+		t.Errorf("asked %d times: %v", asked.Load(), err)
 	}
 }
