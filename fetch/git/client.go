@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 
@@ -50,7 +51,7 @@ type explained struct {
 
 func (e *explained) Read(b []byte) (int, error) {
 	n, err := e.ReadCloser.Read(b)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = explain(ctxCause(e.ctx, err), e.where)
 	}
 	return n, err

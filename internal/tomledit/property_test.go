@@ -2,6 +2,7 @@ package tomledit
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -265,7 +266,7 @@ func FuzzEdit(f *testing.F) {
 		}
 		d, err := Parse(data)
 		if err != nil {
-			e, ok := err.(*SyntaxError)
+			e, ok := errors.AsType[*SyntaxError](err)
 			if !ok || e.Line < 1 || e.Column < 1 || e.Offset > len(data) {
 				t.Fatalf("%#v", err)
 			}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -141,7 +142,7 @@ func (w *watch) read(r io.Reader, b []byte) (int, error) {
 	w.begin()
 	n, err := r.Read(b)
 	w.got(n)
-	if err != io.EOF {
+	if !errors.Is(err, io.EOF) {
 		err = w.explain(err)
 	}
 	return n, err
