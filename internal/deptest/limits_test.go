@@ -28,6 +28,7 @@ var grants = []grant{
 	{"fetch/oci", "disk", "a mirror may be a directory or an archive"},
 	{"fetch/oci", "environment", "a proxy of the user's, as every HTTP client takes it"},
 	{"internal/author", "disk", "it reads the skill that is tagged or signed"},
+	{"internal/author", "clock", "signatures are judged as of now"},
 	{"internal/author", "environment", "git, which it starts, needs the user's"},
 	{"internal/author", "programs", "tags are made by git, with the user's keys"},
 	{"internal/flock", "disk", "a lock is a file"},
@@ -68,7 +69,7 @@ var ceilings = []ceiling{
 	}, exportedNames, "a caller has to know them all"},
 	{"files in one cycle", 6, map[string]int{
 		"cmd/internal/cli": 42,
-		"fetch/git":        23,
+		"fetch/git":        24,
 		"fetch/oci":        23,
 		"internal/install": 16,
 		"internal/interop": 17,
