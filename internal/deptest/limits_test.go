@@ -56,8 +56,8 @@ var grants = []grant{
 	{"skill/parse/inspect", "disk", "a directory's files"},
 }
 
-// waiting are the files in which errors are still compared with ==.
-var waiting = map[string]bool{}
+// comparers are the files that may look at an error itself, and why.
+var comparers = map[string]string{}
 
 // ceilings say how much a package may hold. Those above the rest are what there
 // is today: they get lower, and nobody's gets higher.
