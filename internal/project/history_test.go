@@ -311,13 +311,14 @@ func (h *history) fail(format string, args ...any) {
 // point, and the lock says nothing of the way. SKILLPM_HISTORIES runs as many
 // histories as one likes.
 func TestHistories(t *testing.T) {
-	seeds := 12
+	seeds := 5
 	if text := os.Getenv("SKILLPM_HISTORIES"); text != "" {
 		fmt.Sscan(text, &seeds)
 	}
 	allowed := []diag.Code{"", diag.SubskillUnresolved, diag.Usage, diag.NameCollision, diag.NoVersions}
 	for seed := range uint64(seeds) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
 			h := newHistory(t, seed)
 			for range 14 {
 				what, err := h.step(t.Context())

@@ -241,7 +241,7 @@ func checkUpdated(p *workspace.Project, l *lockfile.Lock) error {
 	var faults diag.List
 	for _, e := range l.Skills {
 		old := before[e.Key]
-		if old == nil || workspace.SourceText(old) != workspace.SourceText(e) || old.Source.Commit != e.Source.Commit {
+		if old == nil || workspace.SourceText(old) != workspace.SourceText(e) || old.Source.Commit != e.Source.Commit || old.Source.SHA256 != e.Source.SHA256 {
 			if s := p.Manifest.Get(e.Key); old != nil && s != nil && s.Hold {
 				faults = append(faults, diag.New(diag.SkillHeld, "`%s` is held at %s, and the update would need %s", e.Key, old.Version, e.Version).
 					At(p.Manifest.File, s.Line, s.Column).WithHint("`skillpm update NAME…` updates the others one by one; or remove `hold`"))
