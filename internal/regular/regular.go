@@ -7,6 +7,7 @@ package regular
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -18,6 +19,15 @@ var (
 	ErrNotRegular = errors.New("it is no regular file")
 	ErrTooLarge   = errors.New("it is larger than allowed here")
 )
+
+// tooLarge is ErrTooLarge with the numbers.
+type tooLarge struct{ size, limit int64 }
+
+func (e tooLarge) Error() string {
+	return fmt.Sprintf("it has %d bytes; the limit is %d", e.size, e.limit)
+}
+
+func (e tooLarge) Is(target error) bool { return target == ErrTooLarge }
 
 // flags open without waiting for a writer; of a regular file they change nothing.
 const flags = os.O_RDONLY | syscall.O_NONBLOCK
@@ -71,7 +81,11 @@ func read(f *os.File, limit int64) ([]byte, error) {
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(data)) > limit {
-		err = &fs.PathError{Op: "read", Path: f.Name(), Err: ErrTooLarge}
+		size := int64(len(data))
+		if info, statErr := f.Stat(); statErr == nil {
+			size = max(size, info.Size())
+		}
+		err = &fs.PathError{Op: "read", Path: f.Name(), Err: tooLarge{size, limit}}
 	}
 	if err != nil {
 		return nil, err

@@ -313,7 +313,11 @@ func ReadBounded(path string) ([]byte, error) {
 func ReadAs(tooLarge diag.Code, path string) ([]byte, error) {
 	data, err := regular.Read(path, MaxFileBytes)
 	if errors.Is(err, regular.ErrTooLarge) {
-		return nil, diag.New(tooLarge, "%s has more than %d bytes", path, MaxFileBytes)
+		return nil, diag.New(tooLarge, "%s: %v", path, errors.Unwrap(err))
+	}
+	if errors.Is(err, regular.ErrNotRegular) {
+		return nil, diag.New(diag.PermissionDenied, "%s is no regular file", path).
+			WithHint("pipes and devices are not read: they may never end")
 	}
 	if err != nil {
 		return nil, FileError(err)

@@ -97,8 +97,8 @@ status 1; the other rows are shown, and its own say what was last known.`,
 	return app.command(cmd, "outdated", func(ctx context.Context, _ []string) (Result, error) {
 		return app.with(world.Open, s, nil, func(p *world.World) (Result, error) {
 			r, err := views.Outdated(ctx, p)
-			if n := countNewer(r); err == nil && exitCode && n > 0 {
-				err = shown(diag.New(diag.LockOutdated, "%s", newerText(n)))
+			if err == nil && exitCode && countNewer(r) > 0 {
+				err = shown(diag.New(diag.LockOutdated, "%s", newerText(countNewer(r))))
 			}
 			return resultOr(r, err, func(r *views.OutdatedResult) Result { return outdatedResult{r} })
 		})
