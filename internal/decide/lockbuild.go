@@ -78,6 +78,7 @@ func buildLock(ctx context.Context, p *world.World, r *resolution) (*lockfile.Lo
 		}
 		return lockedRef(e, ref)
 	})
+	p.ReportGathered()
 	return finishLock(p.Project, l)
 }
 
@@ -239,12 +240,12 @@ func reportReading(p *workspace.Project, e *lockfile.Entry, declaredVersion stri
 		}
 	}
 	if e.DeclaredName != "" {
-		p.Opt.Report(diag.Note(diag.KeyNotName, "`%s` declares the name `%s`; runtimes that demand directory = name will not load it", e.Key, diag.Escape(e.DeclaredName)))
+		p.Gather(diag.KeyNotName, e.Key, diag.Note(diag.KeyNotName, "`%s` declares the name `%s`; runtimes that demand directory = name will not load it", e.Key, diag.Escape(e.DeclaredName)))
 	}
 	if declaredVersion == "" || e.Source.Tag == "" {
 		return
 	}
 	if v, err := skill.ParseVersion(declaredVersion); err == nil && v.String() != e.Version {
-		p.Opt.Report(diag.Note(diag.VersionDiffers, "`%s` is tagged %s and its SKILL.md says %s; the tag decides", e.Key, e.Version, declaredVersion))
+		p.Gather(diag.VersionDiffers, e.Key, diag.Note(diag.VersionDiffers, "`%s` is tagged %s and its SKILL.md says %s; the tag decides", e.Key, e.Version, declaredVersion))
 	}
 }

@@ -36,6 +36,8 @@ var gatheredTexts = map[diag.Code]string{
 	diag.TagGone:             "the locked tag no longer exists",
 	diag.TagMoved:            "the locked tag now names another commit",
 	diag.TagsMixed:           "repository-wide tags are newer than those of the skill, and do not count",
+	diag.KeyNotName:          "the declared name is not the directory's, so runtimes that demand that will not load it",
+	diag.VersionDiffers:      "SKILL.md names another version than the tag, which decides",
 	diag.FrontmatterRepaired: "a value in the frontmatter is no YAML and was read as if quoted",
 }
 
@@ -61,7 +63,7 @@ func (p *Project) ReportGathered() {
 		}
 		e := diag.Warn(code, "%s: %s", text, names)
 		switch code {
-		case diag.Unsigned, diag.SignerUnverified, diag.TagsMixed:
+		case diag.Unsigned, diag.SignerUnverified, diag.TagsMixed, diag.KeyNotName, diag.VersionDiffers:
 			e.Severity = diag.SeverityNote
 		case diag.VersionRetracted:
 			e.WithHint("`skillpm outdated` shows why, and what stands")
