@@ -130,7 +130,7 @@ func (im *importer) spec(it interop.Item) choose.Spec {
 
 // paths finds the skills that an entry without an exact path means.
 func (im *importer) paths(ctx context.Context, refs *fetch.Refs, it item, s choose.Spec) ([]string, error) {
-	at, err := choose.HeadFor(ctx, refs, s)
+	at, err := choose.HeadFor(refs, s)
 	if err != nil {
 		return nil, err
 	}

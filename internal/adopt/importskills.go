@@ -216,7 +216,7 @@ func (im *importer) warm(ctx context.Context, repo skill.Source, items []item) e
 		if s.Ref == "" && fetch.Versions(refs, fetch.PlaceOf(it.Source)).Class != fetch.ClassNone {
 			continue
 		}
-		if want, err := choose.HeadFor(ctx, refs, s); err == nil {
+		if want, err := choose.HeadFor(refs, s); err == nil {
 			files = append(files, world.WantedFile{Src: it.Source, Want: want})
 		}
 	}

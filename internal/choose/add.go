@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/skillpm/skillpm/fetch"
 	"github.com/skillpm/skillpm/internal/apply"
 	"github.com/skillpm/skillpm/internal/decide"
 	"github.com/skillpm/skillpm/internal/diag"
@@ -34,6 +35,8 @@ type Addition struct {
 	Req skill.Requirement
 	// asked says that a version, range or ref was given.
 	asked bool
+	// version is the one that was found, zero for a ref and outside git.
+	version fetch.Candidate
 }
 
 // DistinctKeys refuses two sources for one key in one call.

@@ -11,7 +11,6 @@ import (
 	"github.com/skillpm/skillpm/internal/decide"
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/internal/world"
-	"github.com/skillpm/skillpm/resolver"
 	"github.com/skillpm/skillpm/skill"
 )
 
@@ -31,11 +30,11 @@ func AddGit(ctx context.Context, p *world.World, s Spec, opt AddOptions) ([]Addi
 		}
 		return []Addition{a}, nil, nil
 	}
-	at, err := HeadFor(ctx, refs, s)
+	at, err := HeadFor(refs, s)
 	if err != nil {
 		return nil, nil, meantSkill(ctx, p, refs, s, err)
 	}
-	d, err := p.Discover(ctx, world.Parent{Src: s.Source, Want: at})
+	d, err := p.Discover(ctx, world.Parent{Src: s.Source, Want: at}, likelyNext(refs, s)...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -46,19 +45,47 @@ func AddGit(ctx context.Context, p *world.World, s Spec, opt AddOptions) ([]Addi
 	if opt.All {
 		reportNoSkills(p.Project, s.Source, d)
 	}
-	return addMany(ctx, p, refs, s, at, paths, opt)
+	return addMany(ctx, p, refs, s, paths, opt)
 }
 
-// HeadFor returns the commit at which a repository is looked through.
-func HeadFor(ctx context.Context, refs *fetch.Refs, s Spec) (fetch.Want, error) {
-	var r fetch.Resolved
-	var err error
+// HeadFor returns the commit at which a repository is looked through: that of
+// the ref or of the newest version that was asked for, else the default branch's.
+// Tags of single skills say nothing about the whole.
+func HeadFor(refs *fetch.Refs, s Spec) (fetch.Want, error) {
 	if s.Ref != "" {
-		r, err = fetch.ResolveRef(refs, s.Source, s.Ref)
-	} else {
-		r, err = fetch.DefaultBranch(refs, s.Source)
+		r, err := fetch.ResolveRef(refs, s.Source, s.Ref)
+		return r.Want(), err
 	}
+	if s.Rng != "" {
+		if pool := matching(wholeVersions(refs, s.Source), s.Rng); len(pool) > 0 {
+			return pool[0].Want(), nil
+		}
+	}
+	r, err := fetch.DefaultBranch(refs, s.Source)
 	return r.Want(), err
+}
+
+// wholeVersions returns the versions of the repository as a whole.
+func wholeVersions(refs *fetch.Refs, src skill.Source) []fetch.Candidate {
+	place := fetch.Place{}
+	if src.Subpath() == "" {
+		place = fetch.PlaceOf(src)
+	}
+	return fetch.Versions(refs, place).Candidates
+}
+
+// likelyNext returns the commit at which the skills of a repository will be read
+// once they are found, so that it is opened with the one looked through.
+func likelyNext(refs *fetch.Refs, s Spec) []fetch.Want {
+	if s.Ref != "" {
+		return nil
+	}
+	list := wholeVersions(refs, s.Source)
+	pool := matching(list, s.Rng)
+	if len(pool) == 0 {
+		return nil
+	}
+	return []fetch.Want{pool[0].Want(), world.FirstVersions(list)[0].Want()}
 }
 
 // Choose picks the skills of a repository that was named without a path.
@@ -123,48 +150,97 @@ func pickNamed(src skill.Source, d *fetch.Discovery, listed []fetch.Found, names
 
 // AddOneGit decides key and requirement of one skill.
 func AddOneGit(ctx context.Context, p *world.World, refs *fetch.Refs, s Spec, src skill.Source, as string) (Addition, error) {
-	req := skill.Requirement{Source: src, Range: s.Rng, Ref: s.Ref}
-	place := fetch.PlaceOf(src)
-	list := fetch.Versions(refs, place)
-	var want fetch.Want
-	switch {
-	case s.Ref != "":
-		r, err := fetch.ResolveRef(refs, src, s.Ref)
-		if err != nil {
-			return Addition{}, err
-		}
-		want = r.Want()
-	case list.Class == fetch.ClassNone:
-		if s.Rng != "" && s.Rng != "*" {
-			return Addition{}, noVersions(src, s.Rng)
-		}
-		return addHead(ctx, p, refs, src, as)
-	default:
-		c, err := Newest(ctx, p, src, list, s.Rng)
-		if s.Rng == "" && diag.CodeOf(err) == diag.SkillNotFound { // tags of the time before this skill
-			return addHead(ctx, p, refs, src, as)
-		}
-		if s.Rng != "" && diag.CodeOf(err) == diag.SubskillUnresolved { // the solver tells why
-			key, err := chooseKey(as, "", src.Name(), src)
-			return Addition{Key: key, Req: req}, err
-		}
-		if err != nil {
-			return Addition{}, err
-		}
-		if s.Rng == "" {
-			req.Range = "^" + c.Version.String()
-		}
-		want = c.Want()
-		NoteMixed(ctx, p, src, list)
-	}
-	return addAt(ctx, p, req, want, as)
-}
-
-// addHead follows the default branch.
-func addHead(ctx context.Context, p *world.World, refs *fetch.Refs, src skill.Source, as string) (Addition, error) {
-	head, err := fetch.DefaultBranch(refs, src)
+	list, err := addEach(ctx, p, refs, s, []skill.Source{src}, as)
 	if err != nil {
 		return Addition{}, err
+	}
+	return list[0].Addition, list[0].err
+}
+
+// outcome is what became of one of several skills.
+type outcome struct {
+	Addition
+	err error
+}
+
+// addEach decides key and requirement of skills of one repository. What they need
+// is read together, so that many cost the requests of one. The error is for all,
+// the outcomes have the order of sources.
+func addEach(ctx context.Context, p *world.World, refs *fetch.Refs, s Spec, sources []skill.Source, as string) ([]outcome, error) {
+	out, places := make([]outcome, len(sources)), make([]place, len(sources))
+	tags := fetch.NewTags(refs)
+	var picks []*pick
+	for i, src := range sources {
+		places[i] = place{list: tags.Versions(fetch.PlaceOf(src))}
+		out[i].Req = skill.Requirement{Source: src, Range: s.Rng, Ref: s.Ref}
+		switch {
+		case s.Ref != "":
+			r, err := fetch.ResolveRef(refs, src, s.Ref)
+			if err != nil {
+				return nil, err
+			}
+			places[i].want = r.Want()
+		case places[i].list.Class == fetch.ClassNone && s.Rng != "" && s.Rng != "*":
+			out[i].err = noVersions(src, s.Rng)
+		case places[i].list.Class != fetch.ClassNone:
+			places[i].pick = newPick(src, places[i].list, s.Rng)
+			picks = append(picks, places[i].pick)
+		}
+	}
+	if err := findVersions(ctx, p, picks); err != nil {
+		return nil, err
+	}
+	for i := range out {
+		if out[i].err == nil {
+			out[i].err = places[i].settle(ctx, p, refs, s, &out[i].Addition, as)
+		}
+	}
+	readPlaces(ctx, p, sources, places, out)
+	for i, src := range sources {
+		if out[i].err == nil && out[i].Key == "" {
+			out[i].Key, out[i].err = keyAt(ctx, p, src, places[i].want, as)
+		}
+	}
+	return out, ctx.Err()
+}
+
+// place is where one skill is looked for: pick among versions, or want.
+type place struct {
+	list fetch.VersionList
+	pick *pick
+	want fetch.Want
+}
+
+// settle decides the requirement and the commit to read the skill at.
+func (l *place) settle(ctx context.Context, p *world.World, refs *fetch.Refs, s Spec, a *Addition, as string) error {
+	src, pick := a.Req.Source, l.pick
+	switch {
+	case s.Ref != "":
+		return nil
+	case pick == nil || s.Rng == "" && diag.CodeOf(pick.err) == diag.SkillNotFound: // tags of the time before this skill
+		var err error
+		a.Req, l.want, err = headOf(refs, src)
+		return err
+	case s.Rng != "" && diag.CodeOf(pick.err) == diag.SubskillUnresolved: // the solver tells why
+		var err error
+		a.Key, err = chooseKey(as, "", src.Name(), src)
+		return err
+	case pick.err != nil:
+		return pick.err
+	}
+	if s.Rng == "" {
+		a.Req.Range = "^" + pick.found.Version.String()
+	}
+	a.version, l.want = pick.found, pick.found.Want()
+	NoteMixed(ctx, p, src, l.list)
+	return nil
+}
+
+// headOf requires what the default branch holds.
+func headOf(refs *fetch.Refs, src skill.Source) (skill.Requirement, fetch.Want, error) {
+	head, err := fetch.DefaultBranch(refs, src)
+	if err != nil {
+		return skill.Requirement{}, fetch.Want{}, err
 	}
 	req := skill.Requirement{Source: src, Ref: strings.TrimPrefix(head.Ref, "refs/heads/")}
 	_, tag := refs.Find("refs/tags/" + req.Ref)
@@ -174,91 +250,26 @@ func addHead(ctx context.Context, p *world.World, refs *fetch.Refs, src skill.So
 	case tag || fetch.IsCommit(req.Ref):
 		req.Ref = head.Ref // the short name would mean that
 	}
-	return addAt(ctx, p, req, head.Want(), as)
+	return req, head.Want(), nil
 }
 
-// addAt reads the skill at a commit and decides its key.
-func addAt(ctx context.Context, p *world.World, req skill.Requirement, want fetch.Want, as string) (Addition, error) {
-	src := req.Source
+// keyAt reads the skill at a commit and decides its key.
+func keyAt(ctx context.Context, p *world.World, src skill.Source, want fetch.Want, as string) (skill.Key, error) {
 	fact, err := p.SkillAt(ctx, src, want)
 	if err != nil {
-		return Addition{}, atWrongPlace(ctx, p, src, want, err)
+		return "", atWrongPlace(ctx, p, src, want, err)
 	}
 	f := world.ReadSkill(fact, src, nil)
 	if f.Fault != nil {
-		return Addition{}, f.Fault
+		return "", f.Fault
 	}
-	key, err := chooseKey(as, f.Parsed.Name, src.Name(), src)
-	return Addition{Key: key, Req: req}, err
+	return chooseKey(as, f.Parsed.Name, src.Name(), src)
 }
 
 func noVersions(src skill.Source, rng string) error {
 	return diag.New(diag.NoVersions, "%s has no version tags, so `%s` cannot be satisfied", src.Identity(), rng).
 		WithReason("no_versions").
 		WithHint("`skillpm add %s` follows the default branch and pins the commit in the lock", src.Identity())
-}
-
-// Newest returns the highest stable version, in range if one is given, whose
-// tree has the skill and that its author did not withdraw, unless the range names
-// it exactly; without a stable one the highest pre-release.
-func Newest(ctx context.Context, p *world.World, src skill.Source, list fetch.VersionList, rng string) (fetch.Candidate, error) {
-	u := decide.NewProvider(p)
-	var pool []fetch.Candidate
-	for _, c := range list.Candidates {
-		if rng == "" && c.Version.Prerelease() == "" || rng != "" && resolver.Match(rng, c.Version) {
-			pool = append(pool, c)
-		}
-	}
-	if len(pool) == 0 && rng == "" {
-		pool = list.Candidates
-	}
-	if len(pool) == 0 {
-		return fetch.Candidate{}, diag.New(diag.SubskillUnresolved, "no version of %s satisfies `%s`", src.Identity(), rng).
-			WithReason("no_matching_version").
-			WithDetail("there are %s", versionsText(list.Candidates)).
-			WithHint("`skillpm versions %s` lists them", src.Identity())
-	}
-	_, notExact := skill.ParseVersion(strings.TrimLeft(rng, "= v"))
-	var hidden []string
-	for len(pool) > 0 {
-		batch := pool[:min(len(pool), world.MaxReadAhead)]
-		pool = pool[len(batch):]
-		var files []world.WantedFile
-		for _, c := range batch {
-			files = append(files, world.WantedFile{Src: src, Want: c.Want()})
-		}
-		if err := u.ReadFiles(ctx, src, files); err != nil {
-			return fetch.Candidate{}, err
-		}
-		retracted := u.Retractions(resolver.Wanted{}, src, list.Candidates)
-		for _, c := range batch {
-			f, _ := u.File(src, c.Commit)
-			reason, withdrawn := retracted(c.Version)
-			young := p.TooYoung(src, c)
-			switch {
-			case f.Fault != nil:
-			case withdrawn && notExact != nil:
-				hidden = append(hidden, c.Version.String()+": withdrawn, "+reason)
-			case young != "":
-				hidden = append(hidden, c.Version.String()+": "+young)
-			default:
-				return c, nil
-			}
-		}
-	}
-	if len(hidden) > 0 {
-		e := diag.New(diag.SubskillUnresolved, "every version of %s is withdrawn or too young", src.Identity()).
-			WithReason("only_retracted").
-			WithHint("name a withdrawn version exactly to take it nevertheless; --min-age 0 waives the age once")
-		e.Details = hidden[:min(len(hidden), world.MaxListed)]
-		return fetch.Candidate{}, e
-	}
-	if rng != "" {
-		return fetch.Candidate{}, diag.New(diag.SkillNotFound, "no version in `%s` has a usable skill at %s", rng, src.Identity()).
-			WithHint("`skillpm add %s` takes the newest that has", src.Identity())
-	}
-	return fetch.Candidate{}, diag.New(diag.SkillNotFound, "no tagged version has a usable skill at %s", src.Identity()).
-		WithHint("`skillpm add %s@BRANCH` takes a branch", src.Identity())
 }
 
 func versionsText(list []fetch.Candidate) string {

@@ -17,12 +17,13 @@ import (
 
 // addMany adds several skills of one commit. With --all one that cannot be
 // taken is skipped with its reason; named ones refuse the whole.
-func addMany(ctx context.Context, p *world.World, refs *fetch.Refs, s Spec, at fetch.Want, paths []string, opt AddOptions) ([]Addition, []decide.SkippedSkill, error) {
-	var files []world.WantedFile
-	for _, dir := range paths {
-		files = append(files, world.WantedFile{Src: s.Source.WithSubpath(dir), Want: at})
+func addMany(ctx context.Context, p *world.World, refs *fetch.Refs, s Spec, paths []string, opt AddOptions) ([]Addition, []decide.SkippedSkill, error) {
+	sources := make([]skill.Source, len(paths))
+	for i, dir := range paths {
+		sources[i] = s.Source.WithSubpath(dir)
 	}
-	if err := p.WarmFacts(ctx, s.Source, files); err != nil {
+	outcomes, err := addEach(ctx, p, refs, s, sources, opt.As)
+	if err != nil {
 		return nil, nil, err
 	}
 	var adds []Addition
@@ -32,20 +33,16 @@ func addMany(ctx context.Context, p *world.World, refs *fetch.Refs, s Spec, at f
 		skipped = append(skipped, decide.SkippedSkill{Path: src.Identity(), Code: e.Code, Message: e.Message})
 	}
 	taken := map[string]string{}
-	for _, dir := range paths {
-		src := s.Source.WithSubpath(dir)
-		a, err := AddOneGit(ctx, p, refs, s, src, opt.As)
+	for i, src := range sources {
+		a, err := outcomes[i].Addition, outcomes[i].err
 		if err == nil {
-			if other, ok := taken[a.Key.Fold()]; ok {
-				err = diag.New(diag.NameCollision, "`%s` would be a second skill of that name, after %s", a.Key, other).
-					WithHint("add it alone with --as")
-			}
+			err = freeKey(p.Project, a, taken)
 		}
 		switch {
 		case err == nil:
 			taken[a.Key.Fold()] = src.Identity()
 			adds = append(adds, a)
-		case !opt.All || diag.Exit(err) != 2:
+		case !opt.All:
 			return nil, nil, err
 		default:
 			skip(src, err)
@@ -69,8 +66,18 @@ func addMany(ctx context.Context, p *world.World, refs *fetch.Refs, s Spec, at f
 	return good, skipped, nil
 }
 
-// TryOut reads the whole content of skills that follow a ref and judges them, so
-// that --all can leave out those that install would refuse.
+// freeKey refuses a key that another skill of this call or of skills.toml has.
+func freeKey(p *workspace.Project, a Addition, taken map[string]string) error {
+	if other, ok := taken[a.Key.Fold()]; ok {
+		return diag.New(diag.NameCollision, "`%s` would be a second skill of that name, after %s", a.Key, other).
+			WithHint("add it alone with --as")
+	}
+	return CheckKey(p, a)
+}
+
+// TryOut reads the whole content of skills at the version or ref that they would
+// be installed at and judges them, so that --all can leave out those that install
+// would refuse.
 func TryOut(ctx context.Context, p *world.World, adds []Addition, opt AddOptions) ([]error, error) {
 	u := decide.NewProvider(p)
 	errs := make([]error, len(adds))
@@ -78,14 +85,16 @@ func TryOut(ctx context.Context, p *world.World, adds []Addition, opt AddOptions
 	var chosen []resolver.Chosen
 	var at []int
 	for i, a := range adds {
-		if a.Req.Ref == "" {
+		c, k, ok, err := tried(ctx, p, a)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, err
+			}
+			errs[i] = err
+		}
+		if !ok {
 			continue
 		}
-		c, k, err := decide.AtRef(ctx, p, a.Req.Source, a.Key, a.Req.Ref, true)
-		if err != nil {
-			return nil, err
-		}
-		c.Name, c.Source = a.Key, a.Req.Source.Identity()
 		u.Remember(c, k)
 		chosen = append(chosen, resolver.Chosen{Candidate: c})
 		orders = append(orders, world.Request{Key: a.Key, Src: a.Req.Source, Want: k.Want, Independent: true})
@@ -102,6 +111,21 @@ func TryOut(ctx context.Context, p *world.World, adds []Addition, opt AddOptions
 		errs[i] = acceptable(ctx, p.Local, u, chosen[n], got[n], opt)
 	}
 	return errs, nil
+}
+
+// tried returns what of an addition is tried out, false where nothing is.
+func tried(ctx context.Context, p *world.World, a Addition) (resolver.Candidate, decide.Candidate, bool, error) {
+	src := a.Req.Source
+	switch {
+	case a.Req.Ref != "":
+		c, k, err := decide.AtRef(ctx, p, src, a.Key, a.Req.Ref, true)
+		c.Name, c.Source = a.Key, src.Identity()
+		return c, k, err == nil, err
+	case a.version.Commit != "":
+		c := resolver.Candidate{Name: a.Key, Source: src.Identity(), Version: a.version.Version, Commit: string(a.version.Commit)}
+		return c, decide.Candidate{Source: src, Tag: a.version.Tag, Want: a.version.Want()}, true, nil
+	}
+	return resolver.Candidate{}, decide.Candidate{}, false, nil
 }
 
 // acceptable says whether a skill can be described, and passes the trust rules.

@@ -65,7 +65,7 @@ func meantSkill(ctx context.Context, p *world.World, refs *fetch.Refs, s Spec, e
 	if diag.CodeOf(err) != diag.RefNotFound {
 		return err
 	}
-	head, headErr := HeadFor(ctx, refs, Spec{Source: s.Source})
+	head, headErr := HeadFor(refs, Spec{Source: s.Source})
 	if headErr != nil {
 		return err
 	}

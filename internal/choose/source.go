@@ -26,6 +26,45 @@ func ParseSpecs(texts []string) ([]Spec, error) {
 	return specs, nil
 }
 
+// Own gives every name that the project itself has a skill under the source that
+// skills.toml, else the lock, has for it.
+func Own(p *workspace.Project, specs []Spec) []Spec {
+	specs = slices.Clone(specs)
+	for i, s := range specs {
+		if s.Name == "" {
+			continue
+		}
+		if r, ok := ownRequirement(p, s.Name); ok {
+			specs[i].Source, specs[i].Name, specs[i].key = r.Source, "", skill.Key(s.Name)
+		}
+	}
+	return specs
+}
+
+// ownRequirement returns what the project asks for under a name, with its source,
+// the zero requirement but for that if only other skills ask. What skills.toml
+// leaves to the registries is for them to say.
+func ownRequirement(p *workspace.Project, name string) (skill.Requirement, bool) {
+	if s := p.Written.Get(name); s != nil {
+		return s.Requirement, !s.Requirement.Source.IsZero()
+	}
+	if p.Lock == nil {
+		return skill.Requirement{}, false
+	}
+	e := p.Lock.Get(name)
+	if e == nil {
+		return skill.Requirement{}, false
+	}
+	src, ok := workspace.EntrySource(e)
+	return skill.Requirement{Source: src}, ok
+}
+
+// Asked returns the requirement that a name of the project gets with the version
+// that s asks for, false where s names nothing of the project.
+func (s Spec) Asked() (skill.Key, skill.Requirement, bool) {
+	return s.key, skill.Requirement{Source: s.Source, Range: s.Rng, Ref: s.Ref}, s.key != "" && (s.Rng != "" || s.Ref != "")
+}
+
 // NamingSpecs returns the project with what specs name as named by the user: a
 // source with its host, and the repository that a registry gives a name.
 func NamingSpecs(p *world.World, specs []Spec) *world.World {
@@ -67,6 +106,14 @@ func AllAdditions(ctx context.Context, p *world.World, specs []Spec, opt AddOpti
 func additions(ctx context.Context, p *world.World, s Spec, opt AddOptions) ([]Addition, []decide.SkippedSkill, error) {
 	if s.Name != "" {
 		return addName(p, s, opt)
+	}
+	if s.key != "" {
+		if r, ok := ownRequirement(p.Project, string(s.key)); ok && p.Written.Get(string(s.key)) != nil && s.Rng == "" && s.Ref == "" {
+			return []Addition{{Key: s.key, Req: r}}, nil, nil // there already
+		}
+		if opt.As == "" && !opt.All && len(opt.Skills) == 0 {
+			opt.As = string(s.key)
+		}
 	}
 	switch s.Source.Kind() {
 	case skill.SourcePath:

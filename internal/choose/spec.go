@@ -21,6 +21,8 @@ type Spec struct {
 	Name   string // a name to look up in the registries instead of a source
 	Rng    string // a version range, "" if none was given
 	Ref    string // a branch, tag or commit
+	// key is set where the argument named a skill of the project; Source is its.
+	key skill.Key
 	// browser is the text after /tree/ of a browser URL: a ref and a path, to be
 	// told apart by the refs that exist.
 	browser string

@@ -78,6 +78,7 @@ func (u *Provider) loadRepository(ctx context.Context, w *work) error {
 	if err := u.loadVersions(ctx, w); err != nil {
 		return err
 	}
+	u.warmAt(ctx, w)
 	for _, want := range w.at {
 		if err := u.loadAt(ctx, want); err != nil {
 			return err
@@ -114,7 +115,7 @@ func (u *Provider) loadVersions(ctx context.Context, w *work) error {
 		}
 		sources[i] = src
 		lists[i] = fetch.Versions(refs, fetch.PlaceOf(src))
-		for _, c := range world.ReadAhead(u.p.Project, lists[i].Candidates) {
+		for _, c := range u.ahead(src, lists[i].Candidates) {
 			ahead = append(ahead, world.WantedFile{Src: src, Want: c.Want()})
 		}
 	}
@@ -125,6 +126,16 @@ func (u *Provider) loadVersions(ctx context.Context, w *work) error {
 		u.setVersions(want.Name, want.Source, u.versionsOf(want, sources[i], lists[i]))
 	}
 	return nil
+}
+
+// ahead returns the versions to read with a listing. Where the one that a solve
+// asks for first is known already, the others wait until a conflict needs them.
+func (u *Provider) ahead(src skill.Source, list []fetch.Candidate) []fetch.Candidate {
+	first := world.ReadAhead(u.p.Project, list)
+	if len(first) > 1 && u.p.MinAge() == 0 && u.p.Fact(src.Repository(), first[0].Commit, src.Subpath()).Text != nil {
+		return first[:1]
+	}
+	return first
 }
 
 func (u *Provider) versionsOf(want resolver.Wanted, src skill.Source, list fetch.VersionList) resolver.Versions {
@@ -170,6 +181,30 @@ func (u *Provider) Retractions(want resolver.Wanted, src skill.Source, list []fe
 			}
 		}
 		return "", false
+	}
+}
+
+// warmAt reads what loadAt will look at in one opening. What fails here is met
+// again there.
+func (u *Provider) warmAt(ctx context.Context, w *work) {
+	var files []world.WantedFile
+	for _, want := range w.at {
+		src, err := skill.ParseSource(want.Source)
+		if err != nil {
+			continue
+		}
+		var refs *fetch.Refs
+		if fetch.RefPrefixes(want.Ref) != nil {
+			if refs, err = u.p.Listing(ctx, src); err != nil {
+				return
+			}
+		}
+		if r, err := fetch.ResolveRef(refs, src, want.Ref); err == nil {
+			files = append(files, world.WantedFile{Src: src, Want: r.Want()})
+		}
+	}
+	if len(files) > 1 {
+		_ = u.p.WarmFacts(ctx, w.src, files)
 	}
 }
 
@@ -314,6 +349,9 @@ func (u *Provider) ReadFiles(ctx context.Context, repo skill.Source, list []worl
 		}
 		if fact := u.p.Fact(w.Src.Repository(), w.Want.Commit, w.Src.Subpath()); fact.Text != nil {
 			u.setFile(w.Src, w.Want.Commit, world.ReadSkill(fact, w.Src, nil))
+			continue
+		} else if fact.Absent {
+			u.setFile(w.Src, w.Want.Commit, world.SkillFile{Fault: diag.New(diag.SkillNotFound, "no skill at %s", w.Src.Identity())})
 			continue
 		}
 		missing = append(missing, w)

@@ -23,6 +23,7 @@ func Add(ctx context.Context, p *world.World, specs []string, opt choose.AddOpti
 	if err != nil {
 		return nil, err
 	}
+	asked = choose.Own(p.Project, asked)
 	p = choose.NamingSpecs(p, asked)
 	adds, skipped, err := choose.AllAdditions(ctx, p, asked, opt)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/skillpm/skillpm/internal/apply"
+	"github.com/skillpm/skillpm/internal/choose"
 	"github.com/skillpm/skillpm/internal/decide"
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/internal/manifest"
@@ -45,6 +46,7 @@ func Update(ctx context.Context, p *world.World, names []string, opt UpdateOptio
 	if p.Lock == nil && len(names) > 0 {
 		return nil, p.NoLock()
 	}
+	names, wanted := splitVersions(p.Project, names)
 	for _, n := range names {
 		if _, err := p.Entry(n); err != nil {
 			return nil, err
@@ -63,6 +65,13 @@ func Update(ctx context.Context, p *world.World, names []string, opt UpdateOptio
 		if edited, err = latestRanges(p.Project, result.Rows, names); err != nil {
 			return result, err
 		}
+	}
+	if len(wanted) > 0 {
+		if edited, err = withVersions(p.Project, edited, wanted); err != nil {
+			return result, err
+		}
+	}
+	if edited != nil {
 		if p, err = p.Edited(edited); err != nil {
 			return result, err
 		}
@@ -82,6 +91,40 @@ func Update(ctx context.Context, p *world.World, names []string, opt UpdateOptio
 		return result, err
 	}
 	return result, silent
+}
+
+// splitVersions cuts @VERSION off names and returns what is asked for so.
+func splitVersions(p *workspace.Project, args []string) (names []string, wanted []choose.Spec) {
+	for _, arg := range args {
+		s, err := choose.ParseSpec(arg)
+		if own := choose.Own(p, []choose.Spec{s})[0]; err == nil {
+			if key, _, ok := own.Asked(); ok {
+				names, wanted = append(names, string(key)), append(wanted, own)
+				continue
+			}
+		}
+		names = append(names, arg)
+	}
+	return names, wanted
+}
+
+// withVersions writes the versions that were asked for into the manifest data, or
+// that on disk if it is nil.
+func withVersions(p *workspace.Project, data []byte, wanted []choose.Spec) ([]byte, error) {
+	if data == nil {
+		data = p.ManifestData
+	}
+	edit, err := manifest.NewEdit(data)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range wanted {
+		key, req, _ := s.Asked()
+		if err := edit.Set(key, req); err != nil {
+			return nil, err
+		}
+	}
+	return edit.Bytes()
 }
 
 // UpdateResult is a Change with what it means for the content.

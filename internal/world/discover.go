@@ -26,7 +26,8 @@ type Parent struct {
 const everything = "\x00all"
 
 // Discover finds the skills of a commit, or below a directory of the project.
-func (p *World) Discover(ctx context.Context, at Parent) (*fetch.Discovery, error) {
+// If the commit has to be opened, the commits of next are opened with it.
+func (p *World) Discover(ctx context.Context, at Parent, next ...fetch.Want) (*fetch.Discovery, error) {
 	if at.Src.Kind() == skill.SourcePath {
 		return discoverDir(ctx, p.PathDir(path.Dir(at.Src.Path())))
 	}
@@ -36,6 +37,9 @@ func (p *World) Discover(ctx context.Context, at Parent) (*fetch.Discovery, erro
 		if json.Unmarshal(data, &d) == nil {
 			return &d, nil
 		}
+	}
+	if len(next) > 0 { // what fails is met again below, or by whoever needs it
+		_, _ = p.Snapshots(ctx, at.Src, append(next, at.Want))
 	}
 	snap, err := p.snapshot(ctx, at.Src, at.Want)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/skillpm/skillpm/internal/workspace"
 	"github.com/skillpm/skillpm/lockfile"
 	"github.com/skillpm/skillpm/skill"
+	"github.com/skillpm/skillpm/skill/parse"
 )
 
 // Request asks for one skill's bytes.
@@ -259,9 +260,15 @@ func (p *World) loadBatch(ctx context.Context, s fetch.Snapshot, list []Request,
 			return err
 		}
 	}
+	texts := make([][]byte, len(batch)) // heads of SKILL.md: they need not be asked for again
 	loaded, err := fetch.LoadMany(ctx, s, at,
 		fetch.LoadOptions{Limits: p.Config.Install.Limits(), Repository: list[batch[0]].Src.Repository()},
-		func(k int, f skill.File, data []byte) error { return writers[k].Add(f.Path, f.Exec, data) })
+		func(k int, f skill.File, data []byte) error {
+			if f.Path == parse.FileName {
+				texts[k] = slices.Clone(head(data))
+			}
+			return writers[k].Add(f.Path, f.Exec, data)
+		})
 	if err != nil {
 		return err
 	}
@@ -271,6 +278,9 @@ func (p *World) loadBatch(ctx context.Context, s fetch.Snapshot, list []Request,
 			o, content := list[i], loaded[k].Content
 			fact := p.Fact(o.Src.Repository(), o.Want.Commit, o.Src.Subpath())
 			fact.Time, fact.Tree = content.Time.UTC(), content.GitTree
+			if content.SkillFile == parse.FileName {
+				fact.Text = texts[k]
+			}
 			out[i], err = p.keep(o, content, writers[k], fact)
 		}
 		if err != nil {
