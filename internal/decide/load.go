@@ -63,9 +63,30 @@ func (u *Provider) load(ctx context.Context, need *resolver.Need) error {
 		return err
 	}
 	slices.Sort(order)
-	return par.Do(ctx, u.p.Opt.Jobs, len(order), func(ctx context.Context, i int) error {
+	errs := par.Each(ctx, u.p.Opt.Jobs, len(order), func(ctx context.Context, i int) error {
 		return u.loadRepository(ctx, byRepo[order[i]])
 	})
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return allFindings(errs)
+}
+
+// allFindings joins the findings of several errors; one error alone is returned
+// as it is.
+func allFindings(errs []error) error {
+	var list diag.List
+	var last error
+	failed := 0
+	for _, err := range errs {
+		if err != nil {
+			list, last, failed = append(list, diag.All(err)...), err, failed+1
+		}
+	}
+	if failed <= 1 {
+		return last
+	}
+	return list.Err()
 }
 
 func (u *Provider) loadRepository(ctx context.Context, w *work) error {
@@ -78,10 +99,8 @@ func (u *Provider) loadRepository(ctx context.Context, w *work) error {
 	if err := u.loadVersions(ctx, w); err != nil {
 		return err
 	}
-	for _, want := range w.at {
-		if err := u.loadAt(ctx, want); err != nil {
-			return err
-		}
+	if err := u.loadAts(ctx, w); err != nil {
+		return err
 	}
 	if err := u.loadRequirements(ctx, w); err != nil {
 		return err
@@ -205,14 +224,7 @@ func (u *Provider) loadAt(ctx context.Context, want resolver.Wanted) error {
 // elsewhere in the repository changes nothing. pinned says that ref was asked
 // for by that name: a commit then means itself.
 func AtRef(ctx context.Context, p *world.World, src skill.Source, name skill.Key, ref string, pinned bool) (resolver.Candidate, Candidate, error) {
-	var refs *fetch.Refs
-	if fetch.RefPrefixes(ref) != nil {
-		var err error
-		if refs, err = p.Listing(ctx, src); err != nil {
-			return resolver.Candidate{}, Candidate{}, err
-		}
-	}
-	resolved, err := fetch.ResolveRef(refs, src, ref)
+	resolved, err := resolveAt(ctx, p, src, ref)
 	if err != nil {
 		return resolver.Candidate{}, Candidate{}, err
 	}
