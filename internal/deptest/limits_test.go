@@ -76,7 +76,7 @@ var ceilings = []ceiling{
 		"internal/decide":  9,
 		"internal/install": 16,
 		"internal/interop": 17,
-		"internal/views":   13,
+		"internal/views":   14,
 		"internal/world":   11,
 		"lockfile":         12,
 		"resolver":         25,
