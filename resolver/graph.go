@@ -8,7 +8,7 @@ import (
 	"github.com/skillpm/skillpm/skill"
 )
 
-// Graph is a solved project as plain data, from a Solution or from a lock.
+// Graph is a solved project as plain data, from a solved session or from a lock.
 type Graph struct {
 	// Project is how paths call the root; "" means "project".
 	Project string
@@ -21,19 +21,6 @@ type Node struct {
 	Version skill.Version
 	Source  string
 	Edges   []Edge
-}
-
-// Graph returns the solution as a graph. in is the Input that was solved; its
-// overrides are applied to the root's edges.
-func (s *Solution) Graph(in Input) Graph {
-	g := Graph{Project: in.Project, Nodes: make(map[skill.Key]Node, len(s.Chosen))}
-	for _, e := range s.root {
-		g.Root = append(g.Root, e.Edge)
-	}
-	for _, c := range s.Chosen {
-		g.Nodes[c.Name] = Node{Version: c.Version, Source: c.Source, Edges: c.Edges}
-	}
-	return g
 }
 
 func (s *session) graphOf(r *answer) Graph {

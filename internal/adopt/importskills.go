@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/skillpm/skillpm/fetch"
+	"github.com/skillpm/skillpm/internal/agents"
 	"github.com/skillpm/skillpm/internal/apply"
 	"github.com/skillpm/skillpm/internal/choose"
 	"github.com/skillpm/skillpm/internal/decide"
@@ -83,6 +84,7 @@ type importer struct {
 	findings diag.List
 	adds     []choose.Addition
 	from     []interop.Item // of adds, one each
+	agents   []string       // those that the other tools install for
 	failed   map[string]error
 	asked    map[string]bool // names of opt.Skills that were met
 }
@@ -127,6 +129,9 @@ func (im *importer) collect(docs []foreign) []item {
 	var items []item
 	for _, d := range docs {
 		shown := func(file string) string { return im.p.Display(filepath.Join(d.dir, filepath.FromSlash(file))) }
+		for _, a := range d.Agents {
+			im.serve(a, shown(a.File))
+		}
 		for _, f := range d.Files {
 			im.result.Files = append(im.result.Files, ImportedFile{shown(f), d.Tool})
 		}
@@ -148,6 +153,17 @@ func (im *importer) collect(docs []foreign) []item {
 		}
 	}
 	return items
+}
+
+// serve takes an agent that the other tool installs for, so that it sees the skills
+// after the import as before. One that is not known is told.
+func (im *importer) serve(a interop.Agent, file string) {
+	if _, ok := agents.Get(a.ID); ok {
+		im.agents = append(im.agents, a.ID)
+		return
+	}
+	im.p.Opt.Report(diag.Note(diag.ImportNote, "the agent `%s` stays behind: skillpm knows none of that name", diag.Escape(a.ID)).
+		At(file, a.Line, a.Column))
 }
 
 // wants reports whether a name is asked for, and remembers that it was met.
@@ -296,7 +312,9 @@ func (im *importer) try(ctx context.Context) error {
 
 // addOptions are those of `add --all`: what cannot be solved is left out.
 func (im *importer) addOptions() choose.AddOptions {
-	return choose.AddOptions{InstallOptions: im.opt.InstallOptions, All: true}
+	opt := choose.AddOptions{InstallOptions: im.opt.InstallOptions, All: true}
+	opt.Agents = append(slices.Clone(opt.Agents), im.agents...)
+	return opt
 }
 
 // write resolves, installs and writes, and returns every finding of the run.

@@ -2,7 +2,6 @@ package install
 
 import (
 	"path"
-	"slices"
 
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/skill"
@@ -67,9 +66,6 @@ type Plan struct {
 	cost  Counters
 }
 
-// Counters returns what looking at the disk for this plan took.
-func (p *Plan) Counters() Counters { return p.cost }
-
 // NoOp reports whether disk and receipt are already as wanted, so that there is
 // nothing to lock or to write.
 func (p *Plan) NoOp() bool {
@@ -98,19 +94,6 @@ func (p *Plan) Conflicts() diag.List {
 		list = append(list, e)
 	}
 	return list
-}
-
-// Missing returns the digests whose trees Apply needs from the store, sorted and
-// without doubles. Whether the store has them is not asked.
-func (p *Plan) Missing() []skill.Digest {
-	var list []skill.Digest
-	for _, a := range p.Actions {
-		if a.writes() && a.Mode != ModeLink && a.want.item.Path == "" {
-			list = append(list, a.To)
-		}
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
 }
 
 // Of returns the actions of one kind, in order.

@@ -90,9 +90,6 @@ func (s *site) plan(ctx context.Context, want Desired) (*Plan, error) {
 	return plan, nil
 }
 
-// Counters returns what the session did so far.
-func (s *Session) Counters() Counters { return s.site.counters() }
-
 // Close releases the lock. A second call does nothing.
 func (s *Session) Close() error {
 	if s.site == nil {

@@ -50,11 +50,20 @@ type Skipped struct {
 	Name, Reason string
 }
 
+// Agent is an agent that another tool installs for. ID is skillpm's id of it where
+// the tool is known to have another, else the tool's own.
+type Agent struct {
+	Place
+	ID string
+}
+
 // Document is what was found in one format's files.
 type Document struct {
 	Tool  string
 	Files []string // those that were read
 	Items []Item
+	// Agents are those that the tool installs for.
+	Agents []Agent
 	// Skipped are skills that cannot be carried over, Notes what else was left
 	// behind: other kinds of packages, settings, digests made by other rules.
 	Skipped []Skipped

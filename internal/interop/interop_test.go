@@ -68,6 +68,9 @@ func describe(docs []*Document, err error) string {
 	var b strings.Builder
 	for _, d := range docs {
 		fmt.Fprintf(&b, "%s: %s\n", d.Tool, strings.Join(d.Files, " "))
+		for _, a := range d.Agents {
+			fmt.Fprintf(&b, "  agent %s %s\n", at(a.Place), a.ID)
+		}
 		for _, i := range d.Items {
 			fmt.Fprintf(&b, "  take %s %s", at(i.Place), i.Source.Identity())
 			for _, f := range []struct{ name, value string }{

@@ -124,15 +124,6 @@ func (e *Edit) SetUse(key skill.Key, use string) error {
 	return e.setField(key, "use", tomledit.String(use))
 }
 
-// SetHold writes hold = true to key in [skills], or takes it away. An entry that
-// is a string becomes an inline table for it.
-func (e *Edit) SetHold(key skill.Key, hold bool) error {
-	if !hold {
-		return e.setField(key, "hold", nil)
-	}
-	return e.setField(key, "hold", tomledit.Bool(true))
-}
-
 // setField sets a field beside the requirement; nil removes it.
 func (e *Edit) setField(key skill.Key, name string, v *tomledit.Value) error {
 	path := []string{"skills", string(key)}

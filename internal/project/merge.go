@@ -13,7 +13,9 @@ import (
 	"github.com/skillpm/skillpm/internal/decide"
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/internal/fsx"
+	"github.com/skillpm/skillpm/internal/install"
 	"github.com/skillpm/skillpm/internal/workspace"
+	"github.com/skillpm/skillpm/internal/world"
 	"github.com/skillpm/skillpm/lockfile"
 )
 
@@ -40,17 +42,29 @@ func InstallMergeDriver(ctx context.Context, opt workspace.Options) (string, err
 		}
 	}
 	file := filepath.Join(root, adopt.AttributesFile)
-	data, err := workspace.ReadBounded(file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	local := &world.Local{Project: p}
+	session, err := install.Begin(ctx, local.Layout(), local.InstallOptions())
+	if err != nil {
 		return "", err
 	}
+	return p.Display(file), errors.Join(addMergeAttribute(file), session.Close())
+}
+
+// addMergeAttribute adds the line to file. The caller holds the project's lock, so
+// that no other run's line is lost.
+func addMergeAttribute(file string) error {
+	data, err := workspace.ReadBounded(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	if bytes.Contains(data, []byte(decide.MergeAttribute)) {
-		return p.Display(file), nil
+		return nil
 	}
 	if len(data) > 0 && data[len(data)-1] != '\n' {
 		data = append(data, '\n')
 	}
-	return p.Display(file), (*fsx.FS)(nil).WriteAtomic(file, append(data, decide.MergeAttribute+"\n"...), 0o644)
+	err = (*fsx.FS)(nil).WriteAtomic(file, append(data, decide.MergeAttribute+"\n"...), 0o644)
+	return fsx.Diag(err, "write `"+adopt.AttributesFile+"`")
 }
 
 // Merge is git's merge driver for skills.lock: base, ours and theirs are files;

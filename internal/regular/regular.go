@@ -65,19 +65,6 @@ func Read(name string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return read(f, limit)
-}
-
-// ReadIn is Read below root.
-func ReadIn(root *os.Root, name string, limit int64) ([]byte, error) {
-	f, err := OpenIn(root, name)
-	if err != nil {
-		return nil, err
-	}
-	return read(f, limit)
-}
-
-func read(f *os.File, limit int64) ([]byte, error) {
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(data)) > limit {

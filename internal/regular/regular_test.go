@@ -31,14 +31,14 @@ func TestNothingWaits(t *testing.T) {
 		if _, err := Read(filepath.Join(dir, name), 10); !errors.Is(err, ErrNotRegular) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := ReadIn(root, name, 10); !errors.Is(err, ErrNotRegular) {
+		if _, err := OpenIn(root, name); !errors.Is(err, ErrNotRegular) {
 			t.Errorf("%s below a root: %v", name, err)
 		}
 	}
 	if data, err := Read(filepath.Join(dir, "file"), 4); err != nil || string(data) != "text" {
 		t.Errorf("a file: %q, %v", data, err)
 	}
-	if _, err := ReadIn(root, "file", 3); !errors.Is(err, ErrTooLarge) {
+	if _, err := Read(filepath.Join(dir, "file"), 3); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("a file over the limit: %v", err)
 	}
 }

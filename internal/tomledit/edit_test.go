@@ -2,6 +2,7 @@ package tomledit
 
 import (
 	"errors"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -40,7 +41,7 @@ func TestEdits(t *testing.T) {
 	}{
 		{"same meaning stays", "a = 'x' # why\n", "a = 'x' # why\n", []change{set(String("x"), "a")}},
 		{"a value of several lines", "a = '''\nx\ny''' # why\nb = 1\n", "a = \"z\" # why\nb = 1\n", []change{set(String("z"), "a")}},
-		{"at the root before tables", "# top\n\n# of t\n[t]\n", "# top\n\na = true\n\n# of t\n[t]\n", []change{set(Bool(true), "a")}},
+		{"at the root before tables", "# top\n\n# of t\n[t]\n", "# top\n\na = true\n\n# of t\n[t]\n", []change{set(boolean(true), "a")}},
 		{"into nothing", "", "[t]\na = \"x\"\n", []change{set(String("x"), "t", "a")}},
 		{"below a mark and a comment", "\ufeff# c", "\ufeff# c\n\n[t]\na = \"x\"\n", []change{set(String("x"), "t", "a")}},
 		{"indented as its neighbour", "[t]\n  a = 1\n", "[t]\n  a = 1\n  b = \"x\"\n", []change{set(String("x"), "t", "b")}},
@@ -49,7 +50,7 @@ func TestEdits(t *testing.T) {
 		{"dotted in an inline table", "t = { a.b = 1 }\n", "t = { a.b = 1, a.c = \"x\" }\n", []change{set(String("x"), "t", "a", "c")}},
 		{"tables in an inline table", "t = {}\n", "t = { a = { b = \"x\" } }\n", []change{set(String("x"), "t", "a", "b")}},
 		{"a table twice", "", "[t]\na = \"x\"\nb = \"y\"\n", []change{set(String("x"), "t", "a"), set(String("y"), "t", "b")}},
-		{"what was set is set again", "[t]\n", "[t]\na = { x = \"y\", z = true }\n", []change{set(String("x"), "t", "a"), set(Inline(Pair{"x", String("y")}), "t", "a"), set(Bool(true), "t", "a", "z")}},
+		{"what was set is set again", "[t]\n", "[t]\na = { x = \"y\", z = true }\n", []change{set(String("x"), "t", "a"), set(Inline(Pair{"x", String("y")}), "t", "a"), set(boolean(true), "t", "a", "z")}},
 		{"what was removed is set again", "[t]\n# of a\na = 1\nb = 2\n", "[t]\nb = 2\na = \"x\"\n", []change{remove("t", "a"), set(String("x"), "t", "a")}},
 		{"a table removed and made again", "[t]\na = 1\n\n[u]\n", "[u]\n\n[t]\na = \"x\"\n", []change{remove("t"), set(String("x"), "t", "a")}},
 
@@ -129,4 +130,10 @@ func TestNoPlace(t *testing.T) {
 			}
 		})
 	}
+}
+
+// boolean is a kind of value that Set takes and nobody makes outside tests.
+func boolean(b bool) *Value {
+	text := strconv.FormatBool(b)
+	return &Value{Kind: KindBool, Text: text, raw: text}
 }

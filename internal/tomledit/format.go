@@ -2,7 +2,6 @@ package tomledit
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 )
 
@@ -12,12 +11,6 @@ import (
 // String makes a basic string.
 func String(s string) *Value {
 	return &Value{Kind: KindString, Text: s, raw: Quote(s)}
-}
-
-// Bool makes a boolean.
-func Bool(b bool) *Value {
-	text := strconv.FormatBool(b)
-	return &Value{Kind: KindBool, Text: text, raw: text}
 }
 
 // Strings makes an array of strings on one line.

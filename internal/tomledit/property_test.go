@@ -122,7 +122,7 @@ func TestEditsMeanWhatTheySay(t *testing.T) {
 			old := d.root.Get(path...)
 			switch rapid.SampledFrom([]string{"set", "remove", "append", "insert", "strings"}).Draw(t, "edit") {
 			case "set":
-				v := rapid.SampledFrom([]*Value{String("new"), Bool(true), Strings("a", "b"), Inline(Pair{"p", String("x")})}).Draw(t, "value")
+				v := rapid.SampledFrom([]*Value{String("new"), boolean(true), Strings("a", "b"), Inline(Pair{"p", String("x")})}).Draw(t, "value")
 				again, _ := Parse([]byte("v = " + v.String()))
 				if d.Set(again.root.Get("v"), path...) == nil {
 					if got := d.root.Get(path...); got == nil || !got.equal(v) {

@@ -240,14 +240,7 @@ func (d *doctor) targets(p *world.Local, layers *LayersResult) {
 
 // layers warns of names of this lock that agents may take from elsewhere.
 func (d *doctor) layers(p *workspace.Project, layers *LayersResult) {
-	names := map[string]bool{}
-	for _, e := range p.Lock.Skills {
-		names[e.Key], names[e.Name()] = true, true
-	}
-	for _, c := range layers.Conflicts {
-		if !names[c.Name] || !c.Disputed() {
-			continue
-		}
+	for _, c := range disputed(p, layers) {
 		e := diag.Warn(diag.SkillShadowed, "`%s` stands in %d places that agents read", c.Name, len(c.Places)).
 			WithHint("`skillpm list --layers` shows more; remove the copy that nobody needs")
 		for _, r := range c.Runtimes {
@@ -255,6 +248,54 @@ func (d *doctor) layers(p *workspace.Project, layers *LayersResult) {
 		}
 		d.found(e)
 	}
+}
+
+// disputed returns the locked names of which an agent may load a copy from
+// elsewhere.
+func disputed(p *workspace.Project, layers *LayersResult) []Conflict {
+	names := map[string]bool{}
+	for _, e := range p.Lock.Skills {
+		names[e.Key], names[e.Name()] = true, true
+	}
+	var out []Conflict
+	for _, c := range layers.Conflicts {
+		if names[c.Name] && c.Disputed() {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// OtherCopies looks, after skills were taken over from another tool, for copies of
+// them that agents may load instead. It opens the project anew, writes nothing,
+// uses no network, and returns one warning that names the places, nil for none.
+func OtherCopies(ctx context.Context, opt workspace.Options) (*diag.Error, error) {
+	p, err := world.OpenLock(opt)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	layers, err := Layers(ctx, p.Project, LayersOptions{})
+	if err != nil {
+		return nil, err
+	}
+	found := disputed(p.Project, layers)
+	if len(found) == 0 {
+		return nil, nil
+	}
+	what := "`" + found[0].Name + "` is"
+	if len(found) > 1 {
+		what = fmt.Sprintf("%d of the skills are", len(found))
+	}
+	e := diag.Warn(diag.SkillShadowed, "%s also elsewhere, where agents may load the older copy", what).
+		WithHint("remove the copies that the other tool left; `skillpm doctor` tells which agent loads which")
+	for _, c := range found[:min(len(found), workspace.MaxNamed)] {
+		e.WithDetail("%s: %s", c.Name, strings.Join(c.Places, ", "))
+	}
+	if more := len(found) - workspace.MaxNamed; more > 0 {
+		e.WithDetail("and %d more", more)
+	}
+	return e, nil
 }
 
 func (d *doctor) catalogue(p *world.Local) {

@@ -25,7 +25,7 @@ type LayersOptions struct {
 // The states of a LayerSkill. Without a runtime a skill is found or refused:
 // which of two wins is the runtimes' affair, and Conflicts says it.
 const (
-	StateFound    = "found"
+	stateFound    = "found"
 	StateShadowed = "shadowed" // another of that name is loaded instead
 	StateRefused  = "refused"  // no skill can be read there
 	StateSame     = "same"     // a link to one already listed
@@ -283,7 +283,7 @@ func (r *LayersResult) count(limit int) {
 				r.Shadowed++
 			case StateRefused:
 				r.Refused++
-			case StateFound, StateUnclear:
+			case stateFound, StateUnclear:
 				r.Found++
 				if !s.prompt {
 					continue

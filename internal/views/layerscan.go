@@ -148,7 +148,7 @@ func globalLock(p *workspace.Project) *lockfile.Lock {
 func scanSkill(p *workspace.Project, d *LayerDir, e fs.DirEntry, locked *lockfile.Entry) (LayerSkill, bool) {
 	dir := filepath.Join(d.abs, e.Name())
 	s := LayerSkill{
-		Name: e.Name(), dir: e.Name(), Path: d.Path + "/" + e.Name(), State: StateFound,
+		Name: e.Name(), dir: e.Name(), Path: d.Path + "/" + e.Name(), State: stateFound,
 		real: filepath.Join(d.real, e.Name()), link: e.Type()&fs.ModeSymlink != 0, prompt: true, Locked: locked != nil,
 	}
 	s.direct = !s.link && d.real == d.abs

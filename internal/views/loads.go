@@ -13,12 +13,12 @@ import (
 func (r *LayersResult) markSame() {
 	first := map[string]string{}
 	each(r.Layers, func(s *LayerSkill) {
-		if _, ok := first[s.real]; s.State == StateFound && s.direct && !ok {
+		if _, ok := first[s.real]; s.State == stateFound && s.direct && !ok {
 			first[s.real] = s.Path
 		}
 	})
 	each(r.Layers, func(s *LayerSkill) {
-		if s.State != StateFound {
+		if s.State != stateFound {
 			return
 		}
 		if path, ok := first[s.real]; !ok {
@@ -41,10 +41,10 @@ func each(dirs []LayerDir, visit func(*LayerSkill)) {
 func (r *LayersResult) judge(l agents.Loader) {
 	winner := map[string]*LayerSkill{}
 	each(r.Layers, func(s *LayerSkill) {
-		if s.State == StateFound && s.outside && l.Contained {
+		if s.State == stateFound && s.outside && l.Contained {
 			*s = s.refuse(diag.SymlinkEscapes, "a link out of the project")
 		}
-		if s.State != StateFound {
+		if s.State != stateFound {
 			return
 		}
 		name := s.Name
@@ -69,7 +69,7 @@ func conflicts(p *workspace.Project, dirs []LayerDir) []Conflict {
 	places := map[string][]string{}
 	known := map[string]string{} // by real path: a link is named by what it leads to
 	each(dirs, func(s *LayerSkill) {
-		if s.State == StateFound {
+		if s.State == stateFound {
 			places[s.Name] = append(places[s.Name], s.Path)
 			known[s.real] = s.Path
 		}
@@ -108,7 +108,7 @@ func loads(p *workspace.Project, l agents.Loader, known map[string]string) map[s
 	r.judge(l)
 	loads := map[string][]string{}
 	each(r.Layers, func(s *LayerSkill) {
-		if s.State != StateFound && s.State != StateUnclear {
+		if s.State != stateFound && s.State != StateUnclear {
 			return
 		}
 		path := s.Path

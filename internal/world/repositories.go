@@ -11,9 +11,7 @@ import (
 	"github.com/skillpm/skillpm/fetch"
 	"github.com/skillpm/skillpm/fetch/git"
 	"github.com/skillpm/skillpm/internal/manifest"
-	"github.com/skillpm/skillpm/internal/par"
 	"github.com/skillpm/skillpm/internal/workspace"
-	"github.com/skillpm/skillpm/lockfile"
 	"github.com/skillpm/skillpm/skill"
 )
 
@@ -188,25 +186,6 @@ func (p *World) Listing(ctx context.Context, src skill.Source) (*fetch.Refs, err
 	repo.refs = refs
 	p.repos.remember(src, refs)
 	return refs, nil
-}
-
-// listAll lists the repositories of entries in parallel, for callers that look at
-// one after the other then. Failures are kept and met there.
-func (p *World) listAll(ctx context.Context, entries []*lockfile.Entry) {
-	var sources []skill.Source
-	seen := map[string]bool{}
-	for _, e := range entries {
-		src, ok := workspace.EntrySource(e)
-		if !ok || src.Kind() != skill.SourceGit || seen[src.Repository()] {
-			continue
-		}
-		seen[src.Repository()] = true
-		sources = append(sources, src)
-	}
-	par.Each(ctx, p.Opt.Jobs, len(sources), func(ctx context.Context, i int) error {
-		_, err := p.Listing(ctx, sources[i])
-		return err
-	})
 }
 
 // cachedRefs is a listing in the index.

@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"errors"
+
 	"github.com/skillpm/skillpm/internal/adopt"
+	"github.com/skillpm/skillpm/internal/views"
 	"github.com/skillpm/skillpm/internal/workspace"
 	"github.com/skillpm/skillpm/internal/world"
 
@@ -80,9 +83,25 @@ guess from: a name alone is never looked up.`,
 	return app.command(cmd, "import", func(ctx context.Context, args []string) (Result, error) {
 		return app.with(world.Open, s, f.install.change, func(p *world.World) (Result, error) {
 			r, err := adopt.Import(ctx, p, args, f.options())
+			err = withOtherCopies(ctx, p.Opt, r, err)
 			return resultOr(r, err, func(r *adopt.ImportResult) Result { return importResult{r} })
 		})
 	})
+}
+
+// withOtherCopies tells, once something was installed, of copies that the other tool
+// left where agents look first. It returns err, joined by a failure of its own.
+func withOtherCopies(ctx context.Context, opt workspace.Options, r *adopt.ImportResult, err error) error {
+	if r == nil || r.Change == nil || r.Change.DryRun || r.Change.NoInstall {
+		return err
+	}
+	report := opt.Report
+	opt.Report = func(*diag.Error) {} // the run itself has said it
+	found, failed := views.OtherCopies(ctx, opt)
+	if found != nil {
+		report(found)
+	}
+	return errors.Join(err, failed)
 }
 
 type initFromResult struct{ *adopt.InitFromResult }
@@ -101,5 +120,8 @@ func (app *App) initFrom(ctx context.Context, opt workspace.Options, in adopt.In
 		return nil, err
 	}
 	r, err := adopt.InitFrom(ctx, opt, in, from, f.options())
+	if r != nil {
+		err = withOtherCopies(ctx, opt, r.Import, err)
+	}
 	return resultOr(r, err, func(r *adopt.InitFromResult) Result { return initFromResult{r} })
 }

@@ -2,16 +2,14 @@ package cli
 
 import (
 	"context"
-	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/skillpm/skillpm/cmd/internal/ui"
+	"github.com/skillpm/skillpm/internal/author"
 	"github.com/skillpm/skillpm/internal/diag"
-	"github.com/skillpm/skillpm/internal/fsx"
 	"github.com/skillpm/skillpm/skill"
 	"github.com/skillpm/skillpm/skill/parse"
 )
@@ -49,18 +47,8 @@ func (app *App) newSkill(arg string) (Result, error) {
 	if filepath.IsAbs(arg) {
 		dir = filepath.Clean(arg)
 	}
-	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return nil, diag.New(diag.InstallConflict, "%s is there already and not empty", rel)
-	} else if info, statErr := os.Lstat(dir); err != nil && statErr == nil && !info.IsDir() {
-		return nil, diag.New(diag.InstallConflict, "%s is there already and no directory", rel)
-	}
-	root, err := (&fsx.FS{}).MakeRoot(dir, fs.ModePerm)
-	if err == nil {
-		defer root.Close()
-		err = root.WriteAtomic(parse.FileName, parse.Scaffold(name), 0o644)
-	}
-	if err != nil {
-		return nil, fsx.Diag(err, "make "+rel)
+	if err := author.Create(dir, rel, name); err != nil {
+		return nil, err
 	}
 	return newResult{Name: string(name), Path: rel}, nil
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/skillpm/skillpm/cmd/internal/ui"
 	"github.com/skillpm/skillpm/internal/author"
 	"github.com/skillpm/skillpm/internal/diag"
-	"github.com/skillpm/skillpm/internal/fsx"
 	"github.com/skillpm/skillpm/skill/derive"
 	"github.com/skillpm/skillpm/skill/parse"
 )
@@ -191,32 +190,13 @@ func (app *App) fix(ctx context.Context, paths []string, opt parse.ValidateOptio
 			return made, nil
 		}
 		for i := range fixes {
-			if err := makeFix(&fixes[i]); err != nil {
+			if err := author.Repair(&fixes[i]); err != nil {
 				return made, err
 			}
 			made = append(made, validateFix{Path: fixes[i].Label, File: fixes[i].To, What: fixes[i].What, Diff: fixes[i].Diff()})
 		}
 	}
 	return made, nil
-}
-
-func makeFix(f *parse.Fix) error {
-	root, err := (&fsx.FS{}).OpenRoot(f.Dir)
-	if err != nil {
-		return fsx.Diag(err, "repair "+f.Label)
-	}
-	defer root.Close()
-	info, err := root.Stat(f.From)
-	if err == nil && f.From != f.To {
-		err = root.Rename(f.From, f.To)
-	}
-	if err == nil && string(f.Before) != string(f.After) {
-		err = root.WriteAtomic(f.To, f.After, info.Mode().Perm())
-	}
-	if err != nil {
-		return fsx.Diag(err, "repair "+f.Label)
-	}
-	return nil
 }
 
 // beside reports whether a skill's directory of that name lies beside dir.
