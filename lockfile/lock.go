@@ -31,6 +31,11 @@ type Lock struct {
 	Targets []string
 	// Unknown are fields that this version does not know; they are kept on rewrite.
 	Unknown Unknown
+
+	// places is where Get looks first: the position of each key when Parse or Sort
+	// last saw the entries. It is never changed, so copies share it and readers
+	// need no lock; after a change to Skills it is only a hint.
+	places map[string]int
 }
 
 // Unknown holds the fields of one JSON object that this version does not know,
@@ -219,8 +224,12 @@ type Suite struct {
 	Unknown Unknown
 }
 
-// Get returns the entry of key, or nil.
+// Get returns the entry of key, or nil. After Parse or Sort it is one look at a
+// map; a key that has moved since, or that there is not, costs a look at each entry.
 func (l *Lock) Get(key string) *Entry {
+	if i, ok := l.places[key]; ok && i < len(l.Skills) && l.Skills[i].Key == key {
+		return l.Skills[i]
+	}
 	for _, e := range l.Skills {
 		if e.Key == key {
 			return e
@@ -241,7 +250,13 @@ func (e *Entry) Name() string {
 // them by the bytes of their keys: with the manifest's order, what people and
 // prompts are shown. Sort(nil) is the order of the file, and of readers that have
 // no manifest. Bytes does not depend on it.
-func (l *Lock) Sort(order []string) { slices.SortStableFunc(l.Skills, byOrder(order)) }
+func (l *Lock) Sort(order []string) {
+	slices.SortStableFunc(l.Skills, byOrder(order))
+	l.places = make(map[string]int, len(l.Skills))
+	for i, e := range l.Skills {
+		l.places[e.Key] = i
+	}
+}
 
 func byOrder(order []string) func(a, b *Entry) int {
 	rank := make(map[string]int, len(order))

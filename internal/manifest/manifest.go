@@ -21,6 +21,9 @@ type Manifest struct {
 	Config
 	// Trust is the part of [trust] that concerns contact, not judgement.
 	Trust Trust
+
+	// places is the position of each key in Skills, as Parse found them.
+	places map[skill.Key]int
 }
 
 // Skill is one line of [skills] or [overrides].
@@ -37,6 +40,9 @@ type Skill struct {
 
 // Get returns the entry of key in [skills], or nil.
 func (m *Manifest) Get(key string) *Skill {
+	if i, ok := m.places[skill.Key(key)]; ok && i < len(m.Skills) && string(m.Skills[i].Key) == key {
+		return &m.Skills[i]
+	}
 	for i := range m.Skills {
 		if string(m.Skills[i].Key) == key {
 			return &m.Skills[i]

@@ -29,6 +29,10 @@ func Parse(file string, data []byte, checkRange func(string) error) (*Manifest, 
 	r.known(root, FileName, projectTables...)
 	m := &Manifest{File: file}
 	m.Skills = r.skills(root, "skills")
+	m.places = make(map[skill.Key]int, len(m.Skills))
+	for i, s := range m.Skills {
+		m.places[s.Key] = i
+	}
 	m.Overrides = r.skills(root, "overrides")
 	m.Config = r.config(root)
 	m.Trust = r.trust(root)

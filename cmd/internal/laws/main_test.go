@@ -68,5 +68,6 @@ func program() int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	defer leavePeak()
 	return cli.Main(ctx, app, os.Args[1:])
 }
