@@ -24,7 +24,7 @@ var (
 type tooLarge struct{ size, limit int64 }
 
 func (e tooLarge) Error() string {
-	return fmt.Sprintf("it has %d bytes; the limit is %d", e.size, e.limit)
+	return fmt.Sprintf("has %d bytes; the limit is %d", e.size, e.limit)
 }
 
 func (e tooLarge) Is(target error) bool { return target == ErrTooLarge }

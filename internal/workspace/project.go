@@ -313,7 +313,7 @@ func ReadBounded(path string) ([]byte, error) {
 func ReadAs(tooLarge diag.Code, path string) ([]byte, error) {
 	data, err := regular.Read(path, MaxFileBytes)
 	if errors.Is(err, regular.ErrTooLarge) {
-		return nil, diag.New(tooLarge, "%s: %v", path, errors.Unwrap(err))
+		return nil, diag.New(tooLarge, "%s %v", path, errors.Unwrap(err))
 	}
 	if errors.Is(err, regular.ErrNotRegular) {
 		return nil, diag.New(diag.PermissionDenied, "%s is no regular file", path).
