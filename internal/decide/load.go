@@ -63,9 +63,30 @@ func (u *Provider) load(ctx context.Context, need *resolver.Need) error {
 		return err
 	}
 	slices.Sort(order)
-	return par.Do(ctx, u.p.Opt.Jobs, len(order), func(ctx context.Context, i int) error {
+	errs := par.Each(ctx, u.p.Opt.Jobs, len(order), func(ctx context.Context, i int) error {
 		return u.loadRepository(ctx, byRepo[order[i]])
 	})
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return allFindings(errs)
+}
+
+// allFindings joins the findings of several errors; one error alone is returned
+// as it is.
+func allFindings(errs []error) error {
+	var list diag.List
+	var last error
+	failed := 0
+	for _, err := range errs {
+		if err != nil {
+			list, last, failed = append(list, diag.All(err)...), err, failed+1
+		}
+	}
+	if failed <= 1 {
+		return last
+	}
+	return list.Err()
 }
 
 func (u *Provider) loadRepository(ctx context.Context, w *work) error {
@@ -78,11 +99,8 @@ func (u *Provider) loadRepository(ctx context.Context, w *work) error {
 	if err := u.loadVersions(ctx, w); err != nil {
 		return err
 	}
-	u.warmAt(ctx, w)
-	for _, want := range w.at {
-		if err := u.loadAt(ctx, want); err != nil {
-			return err
-		}
+	if err := u.loadAts(ctx, w); err != nil {
+		return err
 	}
 	if err := u.loadRequirements(ctx, w); err != nil {
 		return err
@@ -184,30 +202,6 @@ func (u *Provider) Retractions(want resolver.Wanted, src skill.Source, list []fe
 	}
 }
 
-// warmAt reads what loadAt will look at in one opening. What fails here is met
-// again there.
-func (u *Provider) warmAt(ctx context.Context, w *work) {
-	var files []world.WantedFile
-	for _, want := range w.at {
-		src, err := skill.ParseSource(want.Source)
-		if err != nil {
-			continue
-		}
-		var refs *fetch.Refs
-		if fetch.RefPrefixes(want.Ref) != nil {
-			if refs, err = u.p.Listing(ctx, src); err != nil {
-				return
-			}
-		}
-		if r, err := fetch.ResolveRef(refs, src, want.Ref); err == nil {
-			files = append(files, world.WantedFile{Src: src, Want: r.Want()})
-		}
-	}
-	if len(files) > 1 {
-		_ = u.p.WarmFacts(ctx, w.src, files)
-	}
-}
-
 // loadAt answers one At: the pseudo-version of a branch, tag or commit.
 func (u *Provider) loadAt(ctx context.Context, want resolver.Wanted) error {
 	src, err := skill.ParseSource(want.Source)
@@ -240,14 +234,7 @@ func (u *Provider) loadAt(ctx context.Context, want resolver.Wanted) error {
 // elsewhere in the repository changes nothing. pinned says that ref was asked
 // for by that name: a commit then means itself.
 func AtRef(ctx context.Context, p *world.World, src skill.Source, name skill.Key, ref string, pinned bool) (resolver.Candidate, Candidate, error) {
-	var refs *fetch.Refs
-	if fetch.RefPrefixes(ref) != nil {
-		var err error
-		if refs, err = p.Listing(ctx, src); err != nil {
-			return resolver.Candidate{}, Candidate{}, err
-		}
-	}
-	resolved, err := fetch.ResolveRef(refs, src, ref)
+	resolved, err := resolveAt(ctx, p, src, ref)
 	if err != nil {
 		return resolver.Candidate{}, Candidate{}, err
 	}

@@ -97,12 +97,14 @@ func PrunedLock(ctx context.Context, p *world.World) (*lockfile.Lock, error) {
 	}
 	recordRefs(&l, lockedRef)
 	l.Sort(p.Order())
-	stale, err := Staleness(ctx, p.WithLock(&l), false)
+	pruned := p.WithLock(&l)
+	stale, err := Staleness(ctx, pruned, false)
 	if err != nil {
 		return nil, err
 	}
+	unreadable := len(stalePaths(pruned.Project)) > 0 // a path skill's fault is its own
 	for _, s := range stale {
-		if s.Code == diag.LockOutdated { // a path skill that cannot be read stays a fault of its own
+		if s.Code == diag.LockOutdated || !unreadable {
 			return nil, nil
 		}
 	}
