@@ -87,6 +87,20 @@ func OpenLock(opt workspace.Options) (*World, error) {
 	return opened(p, p.LoadUnwritten())
 }
 
+// OpenToShow is Open for commands that only show what is locked: a lock that
+// stands without skills.toml is enough for them.
+func OpenToShow(opt workspace.Options) (*World, error) {
+	p, err := Open(opt)
+	if diag.CodeOf(err) != diag.ManifestMissing {
+		return p, err
+	}
+	alone, lockErr := OpenLock(opt)
+	if diag.CodeOf(lockErr) == diag.LockOutdated { // there is none either
+		return p, err
+	}
+	return alone, lockErr
+}
+
 // Around returns a world in which there is nothing: neither store nor mirrors
 // nor repositories. It serves to ask about locks that no project has.
 func Around(p *workspace.Project) *World {

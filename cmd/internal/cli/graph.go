@@ -58,7 +58,7 @@ func newTreeCmd(app *App) *cobra.Command {
 	cmd := &cobra.Command{Use: "tree", Short: "Draw which skill requires which", Args: cobra.NoArgs}
 	s.add(cmd)
 	return app.command(cmd, "tree", func(ctx context.Context, _ []string) (Result, error) {
-		return app.with(world.Open, s, nil, func(p *world.World) (Result, error) {
+		return app.with(world.OpenToShow, s, nil, func(p *world.World) (Result, error) {
 			lines, err := views.Tree(p)
 			if err != nil {
 				return nil, err

@@ -64,7 +64,7 @@ func newListCmd(app *App) *cobra.Command {
 		if err := f.check(); err != nil {
 			return nil, err
 		}
-		return app.with(world.Open, s, nil, func(p *world.World) (Result, error) {
+		return app.with(world.OpenToShow, s, nil, func(p *world.World) (Result, error) {
 			if f.layers {
 				return f.list(ctx, p.Project)
 			}
