@@ -160,6 +160,7 @@ func Rows(ctx context.Context, p *world.World, entries []*lockfile.Entry, solve 
 		}
 		notes = append(notes, s.notes...)
 	}
+	stayWithParents(p.Project, byKey)
 	rows := make([]OutdatedRow, 0, len(byKey))
 	for _, e := range entries {
 		if r, ok := byKey[e.Key]; ok {
