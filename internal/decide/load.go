@@ -69,6 +69,11 @@ func (u *Provider) load(ctx context.Context, need *resolver.Need) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	for i, err := range errs {
+		if err != nil && u.spare(byRepo[order[i]], err) {
+			errs[i] = nil
+		}
+	}
 	return allFindings(errs)
 }
 

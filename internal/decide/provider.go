@@ -24,6 +24,11 @@ type Provider struct {
 	// stands there must come from that commit, however equal another one is.
 	pinned map[string]bool
 
+	// held are the locked names that are not to move, silent those of them whose
+	// repository did not answer when the solver asked all the same, with the error.
+	held   map[skill.Key]bool
+	silent map[skill.Key]error
+
 	mu       sync.Mutex
 	versions map[string]resolver.Versions
 	at       map[string]atAnswer
@@ -63,7 +68,7 @@ type Candidate struct {
 // NewProvider returns a provider that knows nothing yet.
 func NewProvider(p *world.World) *Provider {
 	u := &Provider{
-		p: p, rootNames: map[skill.Key]skill.Source{}, rootRefs: map[skill.Key]string{}, pinned: map[string]bool{},
+		p: p, rootNames: map[skill.Key]skill.Source{}, rootRefs: map[skill.Key]string{}, pinned: map[string]bool{}, silent: map[skill.Key]error{},
 		versions: map[string]resolver.Versions{}, at: map[string]atAnswer{},
 		reqs: map[string]resolver.Requirements{}, digests: map[string]digestAnswer{},
 		known: map[string]*Candidate{}, found: map[string]*fetch.Discovery{}, files: map[string]world.SkillFile{},

@@ -51,6 +51,7 @@ func resolve(ctx context.Context, p *world.World, opt ResolveOptions) (*resoluti
 	solution, err := solveAsking(ctx, &r.input, r.universe, r.universe.load, func(need *resolver.NeedConsent) error {
 		return askConsent(p.Project, r, need, opt)
 	})
+	err = r.universe.outcome(err)
 	if failure, ok := errors.AsType[*resolver.Failure](err); ok {
 		return nil, &SolveError{failure, failureFindings(failure)}
 	}
@@ -139,6 +140,7 @@ func input(ctx context.Context, p *world.World, r *resolution, opt ResolveOption
 		Unlock: opt.Unlock, UnlockAll: opt.UnlockAll, Prefer: opt.Prefer, Offline: p.Opt.Offline,
 	}
 	u := r.universe
+	u.held = opt.held()
 	var faults diag.List
 	for _, s := range p.Manifest.Skills {
 		s.Requirement.Source = opt.lockedPlace(s)

@@ -40,7 +40,12 @@ func (w *world) drawCommand(r *rand.Rand) move {
 		return move{label: "update --dry-run", args: []string{"update", "--dry-run"}, all: true}
 	case 13, 14:
 		if len(keys) > 0 {
-			return move{label: "remove", args: []string{"remove", pick(r, keys), yes}}
+			key := pick(r, keys)
+			mv := move{label: "remove", args: []string{"remove", key, yes}}
+			if len(l.Dependents(key)) > 0 { // it stays, and perhaps not at this version
+				mv.involved = w.hostsOf(key)
+			}
+			return mv
 		}
 	case 15, 16, 17:
 		return move{label: "outdated", args: []string{"outdated"}, all: true}
