@@ -77,7 +77,7 @@ var ceilings = []ceiling{
 		"internal/decide":  11,
 		"internal/install": 16,
 		"internal/interop": 17,
-		"internal/views":   14,
+		"internal/views":   15,
 		"internal/world":   11,
 		"lockfile":         12,
 		"resolver":         25,

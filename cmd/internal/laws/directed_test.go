@@ -42,7 +42,7 @@ func TestDirectedWorlds(t *testing.T) {
 				}
 				w.hold(t, func() { d.story(w, rand.New(rand.NewPCG(7, 7))) })
 				if d.open != "" {
-					d.stillOpen(t, w)
+					w.stillOpen(t, d.open)
 					return
 				}
 				kinds.add(w)
@@ -55,10 +55,10 @@ func TestDirectedWorlds(t *testing.T) {
 	kinds.print(t)
 }
 
-// stillOpen holds that the list of open worlds is exact.
-func (d directed) stillOpen(t *testing.T, w *world) {
+// stillOpen holds that what is said to be open is.
+func (w *world) stillOpen(t *testing.T, reason string) {
 	if len(w.broken) == 0 {
-		t.Errorf("all laws hold in %q: take out that it is open (%s)", d.name, d.open)
+		t.Errorf("all laws hold in %q: take out that it is open (%s)", w.name, reason)
 	}
 	for _, v := range w.broken {
 		t.Logf("%s %s: %s\n%s", v.Law, v.Command, v.Shape, v.Evidence)
@@ -133,11 +133,14 @@ func one(u *upstream) []*upstream { return []*upstream{u} }
 // whichSkills is why worlds are open.
 const whichSkills = "which skills a repository has is not yet decided at the version asked for, by one ranking of the places in it"
 
+// requestsOfSiblings is why worlds are open.
+const requestsOfSiblings = "add and update of a second chain of an untagged repository take five requests"
+
 var directedWorlds = []directed{
-	{name: "two siblings of an untagged repository, a commit between", hosts: 2, story: func(w *world, r *rand.Rand) {
+	{name: "two siblings of an untagged repository, a commit between", hosts: 2, open: requestsOfSiblings, story: func(w *world, r *rand.Rand) {
 		siblings(w, r, func(s *upstreamSkill) { s.chain = []string{"unit"} })
 	}},
-	{name: "two siblings with requirements, a commit between", hosts: 2, story: func(w *world, r *rand.Rand) {
+	{name: "two siblings with requirements, a commit between", hosts: 2, open: requestsOfSiblings, story: func(w *world, r *rand.Rand) {
 		siblings(w, r, func(s *upstreamSkill) { s.requires["unit"] = "*" })
 	}},
 	{name: "some of many skills renamed upstream, untagged", hosts: 2, story: func(w *world, r *rand.Rand) { renamed(w, r, untagged) }},
@@ -157,10 +160,10 @@ var directedWorlds = []directed{
 	{name: "the first global command", hosts: 2, story: firstGlobal},
 	{name: "a lock without a manifest", hosts: 2, story: lockAlone},
 	{name: "an agent's directory is an absolute link", hosts: 2, story: absoluteLink},
-	{name: "skills committed with their own gitattributes", hosts: 2, story: gitattributes},
+	{name: "skills committed with their own gitattributes", hosts: 2, story: gitattributes, open: "doctor does not say that a skill's own .gitattributes or .gitignore changes it in a clone"},
 	{name: "a project in a sub-directory of the checkout", hosts: 2, proj: "checkout/team/proj", story: subDirectory},
 	{name: "two clones merged", hosts: 2, story: merged},
-	{name: "a registry that points elsewhere", hosts: 2, story: registry},
+	{name: "a registry that points elsewhere", hosts: 2, story: registry, open: "install does not show what the registry named when it was last asked"},
 	{name: "requests at N and 4N", hosts: 1, story: scale},
 }
 

@@ -4,7 +4,7 @@
 // turn. After each command the laws are checked by running the real binary.
 //
 //	go test ./cmd/internal/laws                                      the fixed set, as in CI
-//	go test ./cmd/internal/laws -run TestDirectedWorlds -open        what is known to be broken still
+//	go test ./cmd/internal/laws -open                                what is known to be broken still
 //	go test ./cmd/internal/laws -run TestWorlds -seed=17 -v          one world, told step by step
 //	go test ./cmd/internal/laws -run TestWorlds -worlds=1000 -timeout=0   many worlds
 //

@@ -468,8 +468,8 @@ func (w *world) anywhere(r *rand.Rand, mv move, before *machine, res *result, no
 		cell, h.cwd = "with -C", filepath.Join(t.dir, "home")
 		args = append([]string{"-C", t.path()}, args...)
 	case 2:
-		// without a cache nothing can be read of what was never installed
-		if w.anyDead() || before.lock() != nil && before.notInstalled() {
+		// without a cache nothing can be read of what was never installed, or edited
+		if w.anyDead() || len(w.local) > 0 || before.lock() != nil && before.notInstalled() {
 			return
 		}
 		cell = "with a cold cache"

@@ -14,11 +14,19 @@ import (
 func removeFile(name string) error { return os.Remove(name) }
 func removeAll(name string) error  { return os.RemoveAll(name) }
 
+// openSeeds are worlds that are known to break a law, as directed.open says it of
+// the others.
+var openSeeds = map[int64]string{
+	40: "`update --latest` makes twelve requests to two repositories",
+}
+
 // TestWorlds draws worlds and holds the laws in each.
 func TestWorlds(t *testing.T) {
 	var seeds []int64
 	for i := range *worldsFlag {
-		seeds = append(seeds, *fromFlag+int64(i))
+		if seed := *fromFlag + int64(i); (openSeeds[seed] != "") == *openFlag {
+			seeds = append(seeds, seed)
+		}
 	}
 	if *seedFlag >= 0 {
 		seeds = []int64{*seedFlag}
@@ -34,6 +42,10 @@ func TestWorlds(t *testing.T) {
 				}
 				defer w.close()
 				w.hold(t, w.live)
+				if reason := openSeeds[seed]; reason != "" && *openFlag {
+					w.stillOpen(t, reason)
+					return
+				}
 				kinds.add(w)
 				if testing.Verbose() && *seedFlag >= 0 {
 					t.Log("\n" + strings.Join(append(w.describe(), w.log...), "\n"))
