@@ -115,7 +115,7 @@ func Apply(ctx context.Context, p *world.World, t decide.Transaction, opt Instal
 	if err := accept.CheckReserved(p.Project, opt.ReservedNames, t.Lock); err != nil {
 		return nil, err
 	}
-	if err := decide.CheckPathPlaces(p.Project, t.Lock); err != nil {
+	if err := world.CheckPathPlaces(p.Project, t.Lock); err != nil {
 		return nil, err
 	}
 	change := &decide.Change{

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path/filepath"
 	"slices"
 
 	"github.com/skillpm/skillpm/fetch"
@@ -399,46 +398,6 @@ func (u *Provider) loadRequirements(ctx context.Context, w *work) error {
 		u.setRequirements(want.Candidate, resolver.Requirements{State: resolver.Loaded, Edges: edges})
 	}
 	return nil
-}
-
-// CheckPathPlaces refuses path skills whose source lies in a target under another
-// name than their key: skillpm manages what is there, and would replace or remove
-// the source itself.
-func CheckPathPlaces(p *workspace.Project, l *lockfile.Lock) error {
-	targets := l.Targets
-	if p.Opt.Global {
-		targets = workspace.HomeTargets(targets)
-	}
-	var list diag.List
-	for _, e := range l.Skills {
-		if e.Source.Type != lockfile.TypePath {
-			continue
-		}
-		real, err := filepath.EvalSymlinks(p.PathDir(e.Source.Path))
-		if err != nil {
-			continue // that it is missing is told elsewhere
-		}
-		for _, t := range targets {
-			if !managed(filepath.Join(p.Layout().Root, filepath.FromSlash(t)), real, e.Key) {
-				continue
-			}
-			list = append(list, diag.New(diag.SourceNotAllowed, "the path skill `%s` lies in the target %s, where skillpm itself replaces and removes skills", e.Key, t).
-				At(p.Display(p.ManifestPath()), 0, 0).
-				WithHint("move %s out of the target, or give the skill its name `%s`", e.Source.Path, filepath.Base(real)))
-		}
-	}
-	return list.Err()
-}
-
-// managed reports whether real lies in the directory target, links followed, and
-// is not the place there that key itself has.
-func managed(target, real, key string) bool {
-	dir, err := filepath.EvalSymlinks(target)
-	if err != nil {
-		return false
-	}
-	inside, err := filepath.Rel(dir, real)
-	return err == nil && filepath.IsLocal(inside) && inside != key
 }
 
 // loadPath answers everything about one path skill.

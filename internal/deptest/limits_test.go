@@ -40,7 +40,6 @@ var grants = []grant{
 	{"internal/install", "clock", "the journal says when a run began"},
 	{"internal/adopt", "disk", "it looks for agents and for other tools' files"},
 	{"internal/decide", "clock", "the search for an answer ends after so long"},
-	{"internal/decide", "disk", "a path skill must not lie in a target, by any name"},
 	{"internal/mirroring", "disk", "locks are found below a directory"},
 	{"internal/project", "programs", "git, for the merge driver"},
 	{"internal/regular", "disk", "it opens files that must not be pipes or devices"},

@@ -12,6 +12,7 @@ import (
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/internal/regular"
 	"github.com/skillpm/skillpm/internal/workspace"
+	"github.com/skillpm/skillpm/lockfile"
 	"github.com/skillpm/skillpm/skill"
 	"github.com/skillpm/skillpm/skill/parse"
 )
@@ -112,4 +113,44 @@ func RelativePath(p *workspace.Project, src skill.Source) (skill.Source, error) 
 		return src, err
 	}
 	return out, CheckPathSource(p, out)
+}
+
+// CheckPathPlaces refuses path skills whose source lies in a target under another
+// name than their key: skillpm manages what is there, and would replace or remove
+// the source itself.
+func CheckPathPlaces(p *workspace.Project, l *lockfile.Lock) error {
+	targets := l.Targets
+	if p.Opt.Global {
+		targets = workspace.HomeTargets(targets)
+	}
+	var list diag.List
+	for _, e := range l.Skills {
+		if e.Source.Type != lockfile.TypePath {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(p.PathDir(e.Source.Path))
+		if err != nil {
+			continue // that it is missing is told elsewhere
+		}
+		for _, t := range targets {
+			if !managed(filepath.Join(p.Layout().Root, filepath.FromSlash(t)), real, e.Key) {
+				continue
+			}
+			list = append(list, diag.New(diag.SourceNotAllowed, "the path skill `%s` lies in the target %s, where skillpm itself replaces and removes skills", e.Key, t).
+				At(p.Display(p.ManifestPath()), 0, 0).
+				WithHint("move %s out of the target, or give the skill its name `%s`", e.Source.Path, filepath.Base(real)))
+		}
+	}
+	return list.Err()
+}
+
+// managed reports whether real lies in the directory target, links followed, and
+// is not the place there that key itself has.
+func managed(target, real, key string) bool {
+	dir, err := filepath.EvalSymlinks(target)
+	if err != nil {
+		return false
+	}
+	inside, err := filepath.Rel(dir, real)
+	return err == nil && filepath.IsLocal(inside) && inside != key
 }
