@@ -194,16 +194,7 @@ func (u *Provider) Retractions(want resolver.Wanted, src skill.Source, list []fe
 	if r, ok := u.p.RegistryRetractions(want.Name, src); ok {
 		ranges = append(ranges, r)
 	}
-	return func(v skill.Version) (string, bool) {
-		for _, r := range ranges {
-			for _, rng := range r.Ranges {
-				if resolver.Match(rng, v) {
-					return r.Reason, true
-				}
-			}
-		}
-		return "", false
-	}
+	return world.Withdrawn(ranges)
 }
 
 // loadAt answers one At: the pseudo-version of a branch, tag or commit.
@@ -338,11 +329,8 @@ func (u *Provider) ReadFiles(ctx context.Context, repo skill.Source, list []worl
 		if _, ok := u.File(w.Src, w.Want.Commit); ok {
 			continue
 		}
-		if fact := u.p.Fact(w.Src.Repository(), w.Want.Commit, w.Src.Subpath()); fact.Text != nil {
-			u.setFile(w.Src, w.Want.Commit, world.ReadSkill(fact, w.Src, nil))
-			continue
-		} else if fact.Absent {
-			u.setFile(w.Src, w.Want.Commit, world.SkillFile{Fault: diag.New(diag.SkillNotFound, "no skill at %s", w.Src.Identity())})
+		if fact := u.p.Fact(w.Src.Repository(), w.Want.Commit, w.Src.Subpath()); fact.Known() {
+			u.setFile(w.Src, w.Want.Commit, world.ReadSkill(fact, w.Src, fact.Missing(w.Src)))
 			continue
 		}
 		missing = append(missing, w)

@@ -62,7 +62,6 @@ func (s *survey) run(ctx context.Context, solve bool) error {
 	if s.refs != nil {
 		s.tags = fetch.NewTags(s.refs)
 	}
-	var order []string
 	rows := map[string]OutdatedRow{}
 	open := s.items
 	for ahead := 1; len(open) > 0; ahead *= world.MaxReadAhead {
@@ -89,12 +88,9 @@ func (s *survey) run(ctx context.Context, solve bool) error {
 		}
 	}
 	for _, it := range s.items {
-		order = append(order, it.entry.Key)
-	}
-	for i, key := range order {
-		row := rows[key]
+		row := rows[it.entry.Key]
 		if row.GoneIn != "" {
-			row.NowAt = s.nowAt(ctx, s.items[i], fetch.ID(row.goneAt))
+			row.NowAt = s.nowAt(ctx, it, fetch.ID(row.goneAt))
 		}
 		s.rows = append(s.rows, row)
 	}
@@ -279,11 +275,8 @@ func (a *asking) file(want fetch.Want) (*seenFile, bool) {
 		return f, true
 	}
 	fact := a.p.Fact(a.src.Repository(), want.Commit, a.src.Subpath())
-	if fact.Text != nil || fact.Absent {
-		f := &seenFile{fact: fact}
-		if fact.Absent {
-			f.err = diag.New(diag.SkillNotFound, "no skill at %s", a.src.Identity())
-		}
+	if fact.Known() {
+		f := &seenFile{fact: fact, err: fact.Missing(a.src)}
 		a.files[key] = f
 		return f, true
 	}

@@ -120,16 +120,7 @@ func (a *asking) withdrawn(list []fetch.Candidate) func(skill.Version) (string, 
 	if r, ok := a.p.RegistryRetractions(skill.Key(a.entry.Key), a.src); ok {
 		all = append(all, r)
 	}
-	return func(v skill.Version) (string, bool) {
-		for _, r := range all {
-			for _, rng := range r.Ranges {
-				if resolver.Match(rng, v) {
-					return r.Reason, true
-				}
-			}
-		}
-		return "", false
-	}
+	return world.Withdrawn(all)
 }
 
 func newestRelease(list []fetch.Candidate) *fetch.Candidate {

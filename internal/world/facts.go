@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/skillpm/skillpm/fetch"
+	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/skill"
 )
 
@@ -26,6 +27,17 @@ type SkillFact struct {
 	// claimed says that a mirror's listing is the only witness. Such a fact serves
 	// one run and is never kept: a later run with a network must not believe it.
 	claimed bool
+}
+
+// Known reports whether it is known what stands there: a SKILL.md, or none.
+func (f SkillFact) Known() bool { return f.Text != nil || f.Absent }
+
+// Missing is skill_not_found where it is known that src has no skill, else nil.
+func (f SkillFact) Missing(src skill.Source) error {
+	if !f.Absent {
+		return nil
+	}
+	return diag.New(diag.SkillNotFound, "no skill at %s", src.Identity())
 }
 
 // FactKey is the index's key for a skill at a commit.

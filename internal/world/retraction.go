@@ -8,7 +8,9 @@ import (
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/internal/workspace"
 	"github.com/skillpm/skillpm/lockfile"
+	"github.com/skillpm/skillpm/resolver"
 	"github.com/skillpm/skillpm/skill"
+	"github.com/skillpm/skillpm/skill/parse"
 )
 
 // retraction is what this machine last heard of a withdrawn version.
@@ -64,4 +66,18 @@ func (p *Local) ReportRetractions(l *lockfile.Lock) {
 		p.Gather(diag.VersionRetracted, e.Key, f.WithHint("`skillpm outdated` shows what stands, `skillpm update %s` moves to it", e.Key))
 	}
 	p.ReportGathered()
+}
+
+// Withdrawn returns which versions a list of retractions takes back, and why.
+func Withdrawn(list []parse.Retraction) func(skill.Version) (reason string, ok bool) {
+	return func(v skill.Version) (string, bool) {
+		for _, r := range list {
+			for _, rng := range r.Ranges {
+				if resolver.Match(rng, v) {
+					return r.Reason, true
+				}
+			}
+		}
+		return "", false
+	}
 }
