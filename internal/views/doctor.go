@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/skillpm/skillpm/internal/agents"
-	"github.com/skillpm/skillpm/internal/apply"
 	"github.com/skillpm/skillpm/internal/decide"
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/internal/install"
@@ -148,7 +147,6 @@ func (d *doctor) project(ctx context.Context, p *world.World) error {
 		return err
 	}
 	d.check("targets", plural(len(p.Lock.Skills), "skill")+" in "+strings.Join(p.Lock.Targets, ", "), func() { d.targets(p.Local, layers) })
-	d.check("files", "as they are locked", func() { d.files(ctx, p.Local) })
 	d.check("layers", "no name stands twice", func() { d.layers(p.Project, layers) })
 	d.check("catalogue", plural(layers.Found, "skill")+fmt.Sprintf(", about %d tokens", layers.CatalogTokens), func() { d.catalogue(p.Local) })
 	d.check("state", "no unfinished run", func() { d.state(p.Local) })
@@ -237,26 +235,6 @@ func (d *doctor) targets(p *world.Local, layers *LayersResult) {
 			named += fmt.Sprintf(" and %d more", more)
 		}
 		d.found(diag.New(diag.VerifyMissing, "locked and not installed: %s", named).WithHint("`skillpm install` brings them"))
-	}
-}
-
-// files warns of skills whose installed files are not those of the lock.
-func (d *doctor) files(ctx context.Context, p *world.Local) {
-	report, err := install.Verify(ctx, p.Layout(), p.InstallOptions(), apply.Desired(p.Project, nil, p.Lock, false))
-	if err != nil {
-		d.failed(err)
-		return
-	}
-	var keys []string
-	for _, f := range report.Findings {
-		differs := f.Code == diag.VerifyChanged || f.Code == diag.VerifyExtra
-		if differs && !slices.Contains(keys, string(f.Key)) {
-			keys = append(keys, string(f.Key))
-		}
-	}
-	if len(keys) > 0 {
-		d.found(diag.Warn(diag.VerifyChanged, "installed files are not as locked: %s", namesText(keys)).
-			WithHint("`skillpm verify` shows each; `skillpm install --force` restores what is locked"))
 	}
 }
 

@@ -150,6 +150,7 @@ var directedWorlds = []directed{
 	{name: "a ref pin after a version", hosts: 2, story: refPins},
 	{name: "the newest tag no longer has the skill", hosts: 2, story: tagWithout},
 	{name: "what happened upstream is shown", hosts: 2, story: facts},
+	{name: "doctor and a local edit", hosts: 2, story: doctorEdited, open: "doctor opens no file of an installed skill, and sees no edit; verify, install and diff do"},
 	{name: "a wrong digest in the lock", hosts: 2, story: wrongDigest},
 	{name: "a skill is changed by its name", hosts: 2, story: byName},
 	{name: "an unusable skill among others, untagged", hosts: 2, story: func(w *world, r *rand.Rand) { unusable(w, r, untagged) }},
@@ -362,10 +363,20 @@ func facts(w *world, r *rand.Rand) {
 		}
 	}
 	w.me.write(".agents/skills/deploy/SKILL.md", append(w.me.read(".agents/skills/deploy/SKILL.md"), "Edited.\n"...))
-	for _, args := range [][]string{{"verify"}, {"install"}, {"diff", "deploy"}, {"doctor"}} {
+	for _, args := range [][]string{{"verify"}, {"install"}, {"diff", "deploy"}} {
 		res := w.run(w.me, how{}, append([]string{"--json"}, args...)...)
 		w.expect(strings.Contains(res.out, "deploy"), "L11", args[0], "edited locally is not shown", res)
 	}
+}
+
+// doctorEdited: doctor is among what opens no file of an installed skill.
+func doctorEdited(w *world, r *rand.Rand) {
+	u := w.released(w.repo(0, "acme/kit", repoTags, "deploy"), "1.0.0")
+	w.init()
+	w.about(r, "add", one(u), "add", w.source(u, u.skills[0]), "--yes")
+	w.me.write(".agents/skills/deploy/SKILL.md", append(w.me.read(".agents/skills/deploy/SKILL.md"), "Edited.\n"...))
+	res := w.run(w.me, how{}, "--json", "doctor")
+	w.expect(strings.Contains(res.out, "deploy"), "L11", "doctor", "edited locally is not shown", res)
 }
 
 func wrongDigest(w *world, r *rand.Rand) {
