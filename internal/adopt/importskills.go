@@ -13,7 +13,6 @@ import (
 	"github.com/skillpm/skillpm/internal/decide"
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/internal/interop"
-	"github.com/skillpm/skillpm/internal/manifest"
 	"github.com/skillpm/skillpm/internal/par"
 	"github.com/skillpm/skillpm/internal/world"
 	"github.com/skillpm/skillpm/skill"
@@ -281,7 +280,7 @@ func (im *importer) keep(it item, a choose.Addition) {
 		im.skip(it.Place, it.Name, err)
 		return
 	}
-	if slices.ContainsFunc(im.p.Written.Skills, func(s manifest.Skill) bool { return s.Key == a.Key }) {
+	if im.p.Written.Get(string(a.Key)) != nil {
 		if !slices.Contains(im.result.Present, string(a.Key)) {
 			im.result.Present = append(im.result.Present, string(a.Key))
 		}

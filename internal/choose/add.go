@@ -142,16 +142,12 @@ func withAdditions(data []byte, asked, all []Addition, use string) ([]byte, erro
 
 // CheckKey refuses a key that skills.toml has for another source.
 func CheckKey(p *workspace.Project, a Addition) error {
-	for _, s := range p.Written.Skills {
-		if s.Key.Fold() != a.Key.Fold() {
-			continue
-		}
-		if s.Key != a.Key || s.Requirement.Source.Identity() != a.Req.Source.Identity() {
-			return diag.New(diag.NameCollision, "`%s` is already in skills.toml, from %s", s.Key, s.Requirement.Source.Identity()).
-				At(p.Manifest.File, s.Line, s.Column).
-				WithDetail("asked for now: %s", a.Req.Source.Identity()).
-				WithHint("`skillpm add %s --as OTHER-NAME` keeps both", a.Req.Source.Identity())
-		}
+	s := p.Written.Folded(a.Key)
+	if s == nil || s.Key == a.Key && s.Requirement.Source.Identity() == a.Req.Source.Identity() {
+		return nil
 	}
-	return nil
+	return diag.New(diag.NameCollision, "`%s` is already in skills.toml, from %s", s.Key, s.Requirement.Source.Identity()).
+		At(p.Manifest.File, s.Line, s.Column).
+		WithDetail("asked for now: %s", a.Req.Source.Identity()).
+		WithHint("`skillpm add %s --as OTHER-NAME` keeps both", a.Req.Source.Identity())
 }

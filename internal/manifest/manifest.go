@@ -22,8 +22,9 @@ type Manifest struct {
 	// Trust is the part of [trust] that concerns contact, not judgement.
 	Trust Trust
 
-	// places is the position of each key in Skills, as Parse found them.
-	places map[skill.Key]int
+	// places is the position in Skills of each key, folded. Parse makes it, and
+	// what it parsed is not changed.
+	places map[string]int
 }
 
 // Skill is one line of [skills] or [overrides].
@@ -40,13 +41,25 @@ type Skill struct {
 
 // Get returns the entry of key in [skills], or nil.
 func (m *Manifest) Get(key string) *Skill {
-	if i, ok := m.places[skill.Key(key)]; ok && i < len(m.Skills) && string(m.Skills[i].Key) == key {
-		return &m.Skills[i]
+	if m.places != nil {
+		if s := m.Folded(skill.Key(key)); s != nil && string(s.Key) == key {
+			return s
+		}
+		return nil
 	}
 	for i := range m.Skills {
 		if string(m.Skills[i].Key) == key {
 			return &m.Skills[i]
 		}
+	}
+	return nil
+}
+
+// Folded returns the entry in [skills] of a parsed manifest whose key is key but
+// for letter case, or nil.
+func (m *Manifest) Folded(key skill.Key) *Skill {
+	if i, ok := m.places[key.Fold()]; ok {
+		return &m.Skills[i]
 	}
 	return nil
 }

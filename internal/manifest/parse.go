@@ -29,9 +29,9 @@ func Parse(file string, data []byte, checkRange func(string) error) (*Manifest, 
 	r.known(root, FileName, projectTables...)
 	m := &Manifest{File: file}
 	m.Skills = r.skills(root, "skills")
-	m.places = make(map[skill.Key]int, len(m.Skills))
+	m.places = make(map[string]int, len(m.Skills))
 	for i, s := range m.Skills {
-		m.places[s.Key] = i
+		m.places[s.Key.Fold()] = i
 	}
 	m.Overrides = r.skills(root, "overrides")
 	m.Config = r.config(root)
