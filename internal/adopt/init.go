@@ -173,10 +173,16 @@ func attributes(p *workspace.Project, r *InitResult, in InitOptions) error {
 	if len(r.Attributes) == 0 || !in.GitAttributes && (in.Ask == nil || !in.Ask("Keep line ends as they are by lines in .gitattributes?")) {
 		return nil
 	}
+	r.AttributesWritten = true
+	return AddAttributes(file, data, r.Attributes...)
+}
+
+// AddAttributes writes file, which holds data, with more lines. The caller holds
+// the project's lock, so that no other run's line is lost.
+func AddAttributes(file string, data []byte, lines ...string) error {
 	if len(data) > 0 && data[len(data)-1] != '\n' {
 		data = append(data, '\n')
 	}
-	data = append(data, strings.Join(r.Attributes, "\n")+"\n"...)
-	r.AttributesWritten = true
+	data = append(data, strings.Join(lines, "\n")+"\n"...)
 	return fsx.Diag((*fsx.FS)(nil).WriteAtomic(file, data, 0o644), "write `"+AttributesFile+"`")
 }

@@ -296,6 +296,6 @@ func NoteMixed(ctx context.Context, p *world.World, src skill.Source, list fetch
 		return // a note is not worth a failure
 	}
 	if mixed, err := list.TagsMixed(snaps[0], snaps[1]); err == nil && mixed {
-		p.Opt.Report(diag.Note(diag.TagsMixed, "%s has repository-wide tags that are newer than those of this skill; they do not count", src.Identity()))
+		p.Opt.Report(world.TagsMixed(src))
 	}
 }

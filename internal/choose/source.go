@@ -1,6 +1,7 @@
 package choose
 
 import (
+	"cmp"
 	"context"
 	"path"
 	"slices"
@@ -180,7 +181,7 @@ func AddPath(ctx context.Context, p *workspace.Project, s Spec, opt AddOptions) 
 	if err != nil {
 		return nil, nil, err
 	}
-	return []Addition{{Key: key, Req: skill.Requirement{Range: workspace.RangeOr(s.Rng, "*"), Source: src}}}, nil, nil
+	return []Addition{{Key: key, Req: skill.Requirement{Range: cmp.Or(s.Rng, "*"), Source: src}}}, nil, nil
 }
 
 // chooseKey returns the key for a skill: --as, else the declared name if legal,

@@ -1,6 +1,8 @@
 package decide
 
 import (
+	"cmp"
+
 	"github.com/skillpm/skillpm/internal/workspace"
 	"github.com/skillpm/skillpm/internal/world"
 	"github.com/skillpm/skillpm/lockfile"
@@ -64,7 +66,7 @@ func EdgeText(e resolver.Edge) string {
 	if e.Ref != "" {
 		return "ref:" + e.Ref
 	}
-	return workspace.RangeOr(e.Range, "*")
+	return cmp.Or(e.Range, "*")
 }
 
 // Graph is the lock as the solver's reports read it.

@@ -60,11 +60,7 @@ func addMergeAttribute(file string) error {
 	if bytes.Contains(data, []byte(decide.MergeAttribute)) {
 		return nil
 	}
-	if len(data) > 0 && data[len(data)-1] != '\n' {
-		data = append(data, '\n')
-	}
-	err = (*fsx.FS)(nil).WriteAtomic(file, append(data, decide.MergeAttribute+"\n"...), 0o644)
-	return fsx.Diag(err, "write `"+adopt.AttributesFile+"`")
+	return adopt.AddAttributes(file, data, decide.MergeAttribute)
 }
 
 // Merge is git's merge driver for skills.lock: base, ours and theirs are files;

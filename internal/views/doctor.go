@@ -230,11 +230,7 @@ func (d *doctor) targets(p *world.Local, layers *LayersResult) {
 		}
 	}
 	if len(missing) > 0 {
-		named := strings.Join(missing[:min(len(missing), workspace.MaxNamed)], ", ")
-		if more := len(missing) - workspace.MaxNamed; more > 0 {
-			named += fmt.Sprintf(" and %d more", more)
-		}
-		d.found(diag.New(diag.VerifyMissing, "locked and not installed: %s", named).WithHint("`skillpm install` brings them"))
+		d.found(diag.New(diag.VerifyMissing, "locked and not installed: %s", workspace.FirstNames(missing)).WithHint("`skillpm install` brings them"))
 	}
 }
 

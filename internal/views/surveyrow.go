@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/skillpm/skillpm/fetch"
-	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/internal/world"
 	"github.com/skillpm/skillpm/resolver"
 	"github.com/skillpm/skillpm/skill"
@@ -236,6 +235,6 @@ func (a *asking) mixed(list fetch.VersionList) {
 	own, ok1 := a.file(wants[0])
 	whole, ok2 := a.file(wants[1])
 	if ok1 && ok2 && whole.fact.Time.After(own.fact.Time) {
-		a.notes = append(a.notes, surveyNote{a.entry.Key, diag.Note(diag.TagsMixed, "%s has repository-wide tags that are newer than those of this skill; they do not count", a.src.Identity())})
+		a.notes = append(a.notes, surveyNote{a.entry.Key, world.TagsMixed(a.src)})
 	}
 }

@@ -44,6 +44,15 @@ var gatheredTexts = map[diag.Code]string{
 // MaxNamed bounds how many skills a gathered finding names.
 const MaxNamed = 5
 
+// FirstNames names the first MaxNamed of keys, and how many more there are.
+func FirstNames(keys []string) string {
+	names := strings.Join(keys[:min(len(keys), MaxNamed)], ", ")
+	if more := len(keys) - MaxNamed; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	return names
+}
+
 // ReportGathered tells what was gathered, one finding a code.
 func (p *Project) ReportGathered() {
 	for _, code := range slices.Sorted(maps.Keys(p.gathered)) {
@@ -52,16 +61,12 @@ func (p *Project) ReportGathered() {
 			p.Opt.Report(g.first)
 			continue
 		}
-		names := strings.Join(g.keys[:min(len(g.keys), MaxNamed)], ", ")
-		if more := len(g.keys) - MaxNamed; more > 0 {
-			names += fmt.Sprintf(" and %d more", more)
-		}
 		text, ok := gatheredTexts[code]
 		if !ok {
 			info, _ := diag.Lookup(code)
 			text = info.Meaning
 		}
-		e := diag.Warn(code, "%s: %s", text, names)
+		e := diag.Warn(code, "%s: %s", text, FirstNames(g.keys))
 		switch code {
 		case diag.Unsigned, diag.SignerUnverified, diag.TagsMixed, diag.KeyNotName, diag.VersionDiffers:
 			e.Severity = diag.SeverityNote
@@ -101,14 +106,6 @@ func Nearest(s string, list []string) string {
 		}
 	}
 	return best
-}
-
-// RangeOr returns rng, or fallback where it is empty.
-func RangeOr(rng, fallback string) string {
-	if rng == "" {
-		return fallback
-	}
-	return rng
 }
 
 // SortedKeys returns the keys of m in byte order.

@@ -145,3 +145,9 @@ func TagCommit(refs *fetch.Refs, tag string) (fetch.ID, bool) {
 	}
 	return "", false
 }
+
+// TagsMixed is the note that a skill's own tags count alone, though newer ones
+// are for its whole repository.
+func TagsMixed(src skill.Source) *diag.Error {
+	return diag.Note(diag.TagsMixed, "%s has repository-wide tags that are newer than those of this skill; they do not count", src.Identity())
+}
