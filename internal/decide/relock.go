@@ -17,7 +17,7 @@ type Transaction struct {
 	Manifest  []byte // nil where skills.toml stays
 	Behind    []Behind
 	Skipped   []SkippedSkill
-	// preview returns the plan for lock where it is being made already.
+	// Preview returns the plan for lock where it is being made already.
 	Preview func() (*install.Plan, error)
 }
 
@@ -76,8 +76,6 @@ func PrunedLock(ctx context.Context, p *world.World) (*lockfile.Lock, error) {
 	l := *p.Lock
 	l.Root, l.Targets = want.Root, want.Targets
 	l.Root.Unknown = p.Lock.Root.Unknown
-	l.Skills = nil
-	l.Skills = append(l.Skills, p.Lock.Skills...)
 	gone := map[string]bool{}
 	for _, key := range l.Unreachable() {
 		gone[key] = true

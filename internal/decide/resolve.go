@@ -24,9 +24,9 @@ type ResolveOptions struct {
 	Unlock    []skill.Key
 	UnlockAll bool
 	Prefer    []skill.Key
-	// lock is the previous lock; nil means none.
+	// Lock is the previous lock; nil means none.
 	Lock *lockfile.Lock
-	// consent says yes once to new repositories.
+	// Consent says yes once to new repositories.
 	Consent bool
 }
 

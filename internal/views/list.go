@@ -74,8 +74,9 @@ func List(_ context.Context, p *world.Local) (*ListResult, error) {
 	}
 	r.Targets = p.Lock.Targets
 	judged := accept.Judgements(p, p.Lock.Skills)
+	retracted := p.KnownRetractions(p.Lock.Skills)
 	for _, e := range p.Lock.Skills {
-		l := listed(p, e)
+		l := listed(p.Project, e, retracted[e.Key])
 		l.Signature, l.State = judged[e.Key].Summary, string(judged[e.Key].State)
 		r.CatalogTokens += l.Tokens.Metadata
 		r.Skills = append(r.Skills, l)
@@ -84,18 +85,15 @@ func List(_ context.Context, p *world.Local) (*ListResult, error) {
 	return r, nil
 }
 
-func listed(p *world.Local, e *lockfile.Entry) Listed {
+func listed(p *workspace.Project, e *lockfile.Entry, r world.LastRetraction) Listed {
 	l := Listed{
-		Key: e.Key, Name: e.Name(), Version: e.Version, Description: e.Description, Path: SkillPath(p.Project, e),
-		Digest: e.Digest, Source: workspace.SourceText(e), Layer: layer(p.Project), Use: e.Use, Dependencies: e.Dependencies,
-		AllowedTools: e.AllowedTools, Signed: e.Signature != nil, Signer: e.Signature.Signer(), Retracted: e.Retracted,
+		Key: e.Key, Name: e.Name(), Version: e.Version, Description: e.Description, Path: SkillPath(p, e),
+		Digest: e.Digest, Source: workspace.SourceText(e), Layer: layer(p), Use: e.Use, Dependencies: e.Dependencies,
+		AllowedTools: e.AllowedTools, Signed: e.Signature != nil, Signer: e.Signature.Signer(), Retracted: r.Reason,
 		Size: Sizes{e.Size.Body, e.Size.Resources, e.Size.Files},
 	}
-	if r, ok := p.KnownRetraction(e); ok {
-		l.Retracted = r.Reason
-		if !r.Time.IsZero() {
-			l.RetractedAsOf = &r.Time
-		}
+	if !r.Time.IsZero() {
+		l.RetractedAsOf = &r.Time
 	}
 	if e.Chain != nil {
 		l.Chain = e.Chain.Steps
@@ -111,7 +109,7 @@ func listed(p *world.Local, e *lockfile.Entry) Listed {
 		l.Installed = info.IsDir()
 	}
 	if e.Source.Type == lockfile.TypePath {
-		l.Description, _ = pathDescription(p.Project, e) // validate tells why it cannot be read
+		l.Description, _ = pathDescription(p, e) // validate tells why it cannot be read
 	}
 	l.Tokens = derive.LockedTokens(l.Name, l.Description, l.Size.Body, l.Size.Resources)
 	return l

@@ -84,7 +84,7 @@ type OutdatedRow struct {
 	Hint string `json:"hint,omitempty"`
 
 	goneAt string // the commit of GoneIn
-	// nothingAbove says that no usable version over the locked one is in the
+	// NothingAbove says that no usable version over the locked one is in the
 	// project's own range, so that to release the skill could only lower it.
 	NothingAbove bool
 }

@@ -231,7 +231,7 @@ func infoSource(ctx context.Context, p *world.World, s choose.Spec) (*InfoResult
 	if err != nil {
 		return nil, err
 	}
-	r := &InfoResult{Listed: listed(p.Local, e)}
+	r := &InfoResult{Listed: listed(p.Project, e, p.KnownRetractions([]*lockfile.Entry{e})[e.Key])}
 	r.Installed, r.Path = false, ""
 	fillInfo(ctx, p.Local, r, e, p.Stored(got[0].Tree))
 	p.Cache.Flush(ctx)
@@ -239,7 +239,7 @@ func infoSource(ctx context.Context, p *world.World, s choose.Spec) (*InfoResult
 }
 
 func infoEntry(ctx context.Context, p *world.Local, e *lockfile.Entry) (*InfoResult, error) {
-	r := &InfoResult{Listed: listed(p, e), Locked: true, RequiredBy: p.Lock.Dependents(e.Key)}
+	r := &InfoResult{Listed: listed(p.Project, e, p.KnownRetractions([]*lockfile.Entry{e})[e.Key]), Locked: true, RequiredBy: p.Lock.Dependents(e.Key)}
 	c, err := p.Content(ctx, p.Lock, e)
 	if err != nil {
 		p.Opt.Report(diag.Note(diag.FetchOffline, "the files of `%s` are not at hand; what the lock says is shown", e.Key))

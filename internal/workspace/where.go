@@ -22,7 +22,7 @@ const safeDirectories = "SKILLPM_SAFE_DIRECTORY"
 type RootSearch struct {
 	Home string
 	Safe []string
-	// owner returns who a file belongs to, and whether that is known.
+	// Owner returns who a file belongs to, and whether that is known.
 	Owner func(fs.FileInfo) (uid int, known bool)
 	Self  int
 }
@@ -63,10 +63,10 @@ func CheckoutPath(dir, file string) string {
 
 // Found is where a search ended.
 type Found struct {
-	// dir is the nearest directory with skills.toml or skills.lock, "" if none has.
+	// Dir is the nearest directory with skills.toml or skills.lock, "" if none has.
 	Dir            string
 	Manifest, Lock bool
-	// passed is the nearest file that was not used, and why, for the message.
+	// Passed is the nearest file that was not used, and why, for the message.
 	Passed, why string
 }
 

@@ -15,7 +15,7 @@ import (
 // Content is a skill's verified bytes, wherever they lie.
 type Content struct {
 	Tree *skill.Tree
-	// read returns the verified bytes of one file of tree.
+	// Read returns the verified bytes of one file of tree.
 	Read func(path string) ([]byte, error)
 }
 

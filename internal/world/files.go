@@ -21,7 +21,7 @@ type WantedFile struct {
 type SkillFile struct {
 	fact   SkillFact
 	Parsed *parse.Skill
-	// fault is why it cannot be used, nil if it can.
+	// Fault is why it cannot be used, nil if it can.
 	Fault error
 	Notes diag.List
 }

@@ -23,7 +23,7 @@ type Request struct {
 	// digest and bundle are what the lock demands, "" where nothing is locked.
 	Digest, Bundle skill.Digest
 	Index          *IndexArtifact
-	// independent says that one failure is no reason to give up the others.
+	// Independent says that one failure is no reason to give up the others.
 	Independent bool
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/skillpm/skillpm/skill/parse"
 )
 
-// retraction is what this machine last heard of a withdrawn version.
-type retraction struct {
+// LastRetraction is what this machine last heard of a withdrawn version.
+type LastRetraction struct {
 	Time   time.Time `json:"time"`
 	Reason string    `json:"reason"`
 }
@@ -33,29 +33,42 @@ func (p *Local) LearnRetraction(src skill.Source, version, reason string, withdr
 		}
 		return
 	}
-	if data, err := json.Marshal(retraction{p.Opt.Now().UTC(), reason}); err == nil {
+	if data, err := json.Marshal(LastRetraction{p.Opt.Now().UTC(), reason}); err == nil {
 		p.Cache.Put(bucketRetracted, key, data)
 	}
 }
 
-// KnownRetraction returns what is known of a locked version without asking: from
-// an earlier run, with its time, else from the lock, which tells no time.
-func (p *Local) KnownRetraction(e *lockfile.Entry) (retraction, bool) {
-	if src, ok := workspace.EntrySource(e); ok && e.Source.Tag != "" {
-		if data, ok := p.Cache.Get(bucketRetracted, retractionKey(src, e.Version)); ok && len(data) > 0 {
-			var r retraction
-			if json.Unmarshal(data, &r) == nil {
-				return r, true
-			}
+// KnownRetractions returns by key what is known of locked versions without
+// asking: from an earlier run, with its time, else from the lock, which tells no
+// time. The index is opened once.
+func (p *Local) KnownRetractions(entries []*lockfile.Entry) map[string]LastRetraction {
+	out := map[string]LastRetraction{}
+	keys := map[string]string{}
+	var wanted []string
+	for _, e := range entries {
+		if e.Retracted != "" {
+			out[e.Key] = LastRetraction{Reason: e.Retracted}
+		}
+		if src, ok := workspace.EntrySource(e); ok && e.Source.Tag != "" {
+			keys[e.Key] = retractionKey(src, e.Version)
+			wanted = append(wanted, keys[e.Key])
 		}
 	}
-	return retraction{Reason: e.Retracted}, e.Retracted != ""
+	known := p.Cache.GetAll(bucketRetracted, wanted)
+	for key, stored := range keys {
+		var r LastRetraction
+		if data := known[stored]; len(data) > 0 && json.Unmarshal(data, &r) == nil {
+			out[key] = r
+		}
+	}
+	return out
 }
 
 // ReportRetractions warns of withdrawn versions in a lock, as last known.
 func (p *Local) ReportRetractions(l *lockfile.Lock) {
+	known := p.KnownRetractions(l.Skills)
 	for _, e := range l.Skills {
-		r, ok := p.KnownRetraction(e)
+		r, ok := known[e.Key]
 		if !ok {
 			continue
 		}
