@@ -15,6 +15,9 @@ type LoadOptions struct {
 	Limits skill.Limits
 	// Repository names the repository in errors.
 	Repository string
+	// Beside are places whose SKILL.md come with the same request, so that
+	// SkillFiles finds them at hand. What is not there is left out.
+	Beside []SkillAt
 }
 
 // Content is a skill as read from a commit.

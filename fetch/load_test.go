@@ -312,6 +312,46 @@ func TestLoadManySurvivesALostFile(t *testing.T) {
 	}
 }
 
+// asking notes which files each request is for.
+type asking struct {
+	fetch.Snapshot
+	asked [][]fetch.ID
+}
+
+func (a *asking) Blobs(ctx context.Context, ids []fetch.ID, visit func(fetch.ID, []byte) error) error {
+	a.asked = append(a.asked, ids)
+	return a.Snapshot.Blobs(ctx, ids, visit)
+}
+
+// The SKILL.md of places beside come with the files of what is loaded, and to find
+// skills costs nothing.
+func TestLoadManyBeside(t *testing.T) {
+	s, commit := commitOf(t, files{"a/SKILL.md": text("a"), "a/x": text("x"), "b/SKILL.md": text("b"), "b/x": text("other"), "c/x": text("c")})
+	counted := &asking{Snapshot: s}
+	at := []fetch.SkillAt{{commit, "a"}, {commit, "b"}, {commit, "c"}}
+	found, err := fetch.FindSkills(t.Context(), counted, at)
+	if err != nil || len(counted.asked) > 0 {
+		t.Fatal(err, counted.asked)
+	}
+	if found[1].Name != "SKILL.md" || found[1].GitTree == "" || found[1].Data != nil || diag.CodeOf(found[2].Err) != diag.SkillNotFound {
+		t.Errorf("found %+v", found)
+	}
+	came := 0
+	if _, err = fetch.LoadMany(t.Context(), counted, at[:1], fetch.LoadOptions{Beside: at[1:]}, func(int, skill.File, []byte) error {
+		came++
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	beside, err := s.Repo.Blob("b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(counted.asked) != 1 || len(counted.asked[0]) != 3 || !slices.Contains(counted.asked[0], fetch.ID(beside)) || came != 2 {
+		t.Errorf("asked for %v, %d files came", counted.asked, came)
+	}
+}
+
 func TestLoadReturnsTheSinksError(t *testing.T) {
 	s, commit := commitOf(t, files{"s/SKILL.md": text("a")})
 	full := errors.New("disk full")

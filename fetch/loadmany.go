@@ -34,12 +34,32 @@ func LoadMany(ctx context.Context, s Snapshot, at []SkillAt, opt LoadOptions, si
 	if err != nil {
 		return nil, err
 	}
+	if len(opt.Beside) > 0 {
+		if l.beside, err = besides(ctx, o, opt.Beside); err != nil {
+			return nil, err
+		}
+	}
 	if err := l.read(ctx, s); err != nil {
 		return nil, err
 	}
 	out := make([]Loaded, len(at))
 	for i := range l.items {
 		out[i] = l.items[i].finish()
+	}
+	return out, nil
+}
+
+// besides returns the blobs of the SKILL.md files that there are.
+func besides(ctx context.Context, o *objects, at []SkillAt) ([]ID, error) {
+	found, ids, err := findSkills(ctx, o, at)
+	if err != nil {
+		return nil, err
+	}
+	var out []ID
+	for i, f := range found {
+		if f.Err == nil {
+			out = append(out, ids[i])
+		}
 	}
 	return out, nil
 }
@@ -74,6 +94,7 @@ type loader struct {
 	items   []item
 	sink    func(i int, f skill.File, data []byte) error
 	missing map[ID][]use // blobs that have not come yet
+	beside  []ID         // of no item, to come with the first request
 	sinkErr error
 	// failures counts fetches that failed since one succeeded.
 	failures int
@@ -109,6 +130,7 @@ func (l *loader) readItems(ctx context.Context, s Snapshot, items []int) error {
 	if len(ids) == 0 {
 		return nil
 	}
+	ids, l.beside = append(ids, l.beside...), nil
 	err := l.fetch(ctx, s, ids)
 	if err == nil {
 		l.failures = 0

@@ -31,16 +31,7 @@ const MaxSkillFile = 4 << 20
 // has Err set (code skill_not_found, rule T6: its tag is no candidate); the
 // function's own error is one that concerns all.
 func SkillFiles(ctx context.Context, s Snapshot, at []SkillAt) ([]SkillFile, error) {
-	o := newObjects(s)
-	out := make([]SkillFile, len(at))
-	ids := make([]ID, len(at))
-	err := o.settle(ctx, func() error {
-		for i, a := range at {
-			out[i] = SkillFile{At: a}
-			ids[i], out[i].Err = out[i].find(o)
-		}
-		return context.Cause(ctx)
-	})
+	out, ids, err := findSkills(ctx, newObjects(s), at)
 	if err != nil {
 		return nil, err
 	}
@@ -67,6 +58,30 @@ func SkillFiles(ctx context.Context, s Snapshot, at []SkillAt) ([]SkillFile, err
 		return nil
 	})
 	return out, err
+}
+
+// FindSkills is SkillFiles without Data: no file is read, and nothing is
+// requested but links on the way.
+func FindSkills(ctx context.Context, s Snapshot, at []SkillAt) ([]SkillFile, error) {
+	out, _, err := findSkills(ctx, newObjects(s), at)
+	return out, err
+}
+
+// findSkills returns the blobs of the SKILL.md files, too.
+func findSkills(ctx context.Context, o *objects, at []SkillAt) ([]SkillFile, []ID, error) {
+	out := make([]SkillFile, len(at))
+	ids := make([]ID, len(at))
+	err := o.settle(ctx, func() error {
+		for i, a := range at {
+			out[i] = SkillFile{At: a}
+			ids[i], out[i].Err = out[i].find(o)
+		}
+		return context.Cause(ctx)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return out, ids, nil
 }
 
 // find sets Name and GitTree and returns the blob of the SKILL.md.

@@ -29,11 +29,19 @@ func (u *Provider) loadAts(ctx context.Context, w *work) error {
 	return faults.Err()
 }
 
-// readAts reads in one opening what loadAt will look at one by one. What cannot
-// be read so is left to it.
+// maxHeldWhole bounds how many skills that need not move are read whole when the
+// solver asks what else they could be: a few may well have to move.
+const maxHeldWhole = 8
+
+// readAts reads in one opening what loadAt will look at one by one, with the
+// content where that will most likely be chosen. What cannot be read so is left
+// to loadAt.
 func (u *Provider) readAts(ctx context.Context, w *work) error {
-	if len(w.at) < 2 {
-		return nil
+	moving := 0
+	for _, want := range w.at {
+		if !u.held[want.Name] {
+			moving++
+		}
 	}
 	var files []world.WantedFile
 	for _, want := range w.at {
@@ -45,7 +53,11 @@ func (u *Provider) readAts(ctx context.Context, w *work) error {
 		if err != nil {
 			continue
 		}
-		files = append(files, world.WantedFile{Src: src, Want: at.Want()})
+		f := world.WantedFile{Src: src, Want: at.Want(), Whole: !u.held[want.Name] || len(w.at)-moving <= maxHeldWhole}
+		if e := lockedSame(u.p.Project, want.Name, src); e != nil {
+			f.Have = fetch.ID(e.Source.Tree)
+		}
+		files = append(files, f)
 	}
 	err := u.p.WarmFacts(ctx, w.src, files)
 	if world.IsOffline(err) || diag.CodeOf(err) == diag.CommitGone {

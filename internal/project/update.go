@@ -145,7 +145,7 @@ func survey(ctx context.Context, p *world.World, r *UpdateResult, names []string
 	if p.Lock == nil {
 		return nil, nil
 	}
-	rows, notes, silent := views.Rows(ctx, p, asked(p, names, opt), true)
+	rows, notes, silent := views.Rows(ctx, p, asked(p, names, opt), true, opt.Latest)
 	r.Rows = rows
 	for _, n := range notes {
 		if n.Finding.Code == diag.TagGone { // a moved tag is refused, or accepted

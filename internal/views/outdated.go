@@ -127,7 +127,7 @@ func Outdated(ctx context.Context, p *world.World) (*OutdatedResult, error) {
 	if p.Lock == nil {
 		return nil, p.NoLock()
 	}
-	rows, notes, err := Rows(ctx, p, p.Lock.Skills, false)
+	rows, notes, err := Rows(ctx, p, p.Lock.Skills, false, false)
 	for _, n := range notes {
 		p.Gather(n.Finding.Code, n.Key, n.Finding)
 	}
@@ -136,16 +136,17 @@ func Outdated(ctx context.Context, p *world.World) (*OutdatedResult, error) {
 }
 
 // Rows surveys the repositories of entries. The error holds what did not answer,
-// one finding a repository; the rows are complete nevertheless. solve says that a
-// solve follows: what it reads of a moving skill then comes in the same opening.
-func Rows(ctx context.Context, p *world.World, entries []*lockfile.Entry, solve bool) ([]OutdatedRow, []surveyNote, error) {
+// one finding a repository; the rows are complete nevertheless. update says that a
+// solve follows, latest that it goes past the ranges: what it will most likely take
+// then comes with what the rows need.
+func Rows(ctx context.Context, p *world.World, entries []*lockfile.Entry, update, latest bool) ([]OutdatedRow, []surveyNote, error) {
 	var faults diag.List
 	if err := p.LoadRegistries(ctx); err != nil {
 		faults = append(faults, diag.All(err)...)
 	}
 	demands := demands(p.Project)
 	surveys := surveys(p, entries, demands)
-	errs := par.Each(ctx, p.Opt.Jobs, len(surveys), func(ctx context.Context, i int) error { return surveys[i].run(ctx, solve) })
+	errs := par.Each(ctx, p.Opt.Jobs, len(surveys), func(ctx context.Context, i int) error { return surveys[i].run(ctx, purpose{update, latest}) })
 	if err := ctx.Err(); err != nil {
 		return []OutdatedRow{}, nil, context.Cause(ctx)
 	}

@@ -55,27 +55,30 @@ type seenFile struct {
 	read *world.SkillFile // once it was parsed
 }
 
+// purpose is what follows on a survey: a solve, past the ranges or within.
+type purpose struct{ update, latest bool }
+
 // run lists the repository, reads what the rows need, all of it in one opening
 // where that is possible, and leaves rows. The error is why it did not answer.
-func (s *survey) run(ctx context.Context, solve bool) error {
+func (s *survey) run(ctx context.Context, why purpose) error {
 	s.list(ctx)
 	if s.refs != nil {
 		s.tags = fetch.NewTags(s.refs)
 	}
 	rows := map[string]OutdatedRow{}
 	open := s.items
-	for ahead := 1; len(open) > 0; ahead *= world.MaxReadAhead {
+	ahead := 1
+	if why.update { // a solve will ask for the next one anyway where the first will not do
+		ahead = world.MaxReadAhead
+	}
+	for ; len(open) > 0; ahead *= world.MaxReadAhead {
 		var rest []surveyed
 		var need []world.WantedFile
 		for _, it := range open {
-			a := &asking{survey: s, surveyed: it, ahead: ahead}
+			a := &asking{survey: s, surveyed: it, ahead: ahead, purpose: why}
 			row := a.row()
 			if len(a.need) > 0 {
-				if solve && it.entry.Source.Tag != "" {
-					for _, c := range world.ReadAhead(s.p.Project, s.tags.Versions(fetch.PlaceOf(it.src)).Candidates) {
-						a.file(c.Want())
-					}
-				}
+				a.before()
 				rest, need = append(rest, it), append(need, a.need...)
 				continue
 			}
@@ -188,10 +191,13 @@ func (s *survey) nowAt(ctx context.Context, it surveyed, commit fetch.ID) []stri
 type asking struct {
 	*survey
 	surveyed
-	ahead  int // how many further versions to read where the first will not do
-	need   []world.WantedFile
-	notes  []surveyNote
-	states []RowState
+	ahead int // how many further versions to read where the first will not do
+	need  []world.WantedFile
+	// purpose says whether a solve follows, likely what it will then take.
+	purpose purpose
+	likely  fetch.ID
+	notes   []surveyNote
+	states  []RowState
 }
 
 // row makes the row; it counts only if nothing is needed.
@@ -280,10 +286,24 @@ func (a *asking) file(want fetch.Want) (*seenFile, bool) {
 		a.files[key] = f
 		return f, true
 	}
-	if a.failed == nil {
-		a.need = append(a.need, world.WantedFile{Src: a.src, Want: want})
+	needed := slices.ContainsFunc(a.need, func(w world.WantedFile) bool { return w.Want == want })
+	if a.failed == nil && !needed {
+		a.need = append(a.need, world.WantedFile{
+			Src: a.src, Want: want, Whole: want.Commit == a.likely, Have: fetch.ID(a.entry.Source.Tree),
+		})
 	}
 	return nil, false
+}
+
+// before asks for the locked content too, with which an update compares what it
+// takes, where a tag still leads to it and it is not at hand.
+func (a *asking) before() {
+	e := a.entry
+	commit, ok := world.TagCommit(a.refs, e.Source.Tag)
+	if !a.purpose.update || !ok || string(commit) != e.Source.Commit || a.p.Cache.Has(e.Digest) || a.failed != nil {
+		return
+	}
+	a.need = append(a.need, world.WantedFile{Src: a.src, Want: workspace.EntryWant(e), Whole: true})
 }
 
 // parsed reads the head of a SKILL.md once.

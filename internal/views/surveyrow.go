@@ -2,6 +2,7 @@ package views
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/skillpm/skillpm/fetch"
@@ -18,6 +19,11 @@ func (a *asking) versions(row *OutdatedRow) {
 		return
 	}
 	list := a.tags.Versions(fetch.PlaceOf(a.src))
+	newer := above(list.Candidates, locked)
+	// A pre-release stays in its channel until a release overtakes it.
+	inChannel := func(c fetch.Candidate) bool { return c.Version.Prerelease() == "" || locked.Prerelease() != "" }
+	allowed := func(c fetch.Candidate) bool { return a.demand.allows(c.Version) }
+	a.expect(newer, allowed, inChannel)
 	a.mixed(list)
 	withdrawn := a.withdrawn(list.Candidates)
 	reason, out := withdrawn(locked)
@@ -28,12 +34,8 @@ func (a *asking) versions(row *OutdatedRow) {
 	if len(a.need) == 0 && a.failed == nil && a.asOf == nil {
 		a.p.LearnRetraction(a.src, a.entry.Version, reason, out)
 	}
-	newer := above(list.Candidates, locked)
-	// A pre-release stays in its channel until a release overtakes it.
-	latest := a.first(newer, withdrawn, func(c fetch.Candidate) bool {
-		return c.Version.Prerelease() == "" || locked.Prerelease() != ""
-	})
-	wanted := a.first(newer, withdrawn, func(c fetch.Candidate) bool { return a.demand.allows(c.Version) })
+	latest := a.first(newer, withdrawn, inChannel)
+	wanted := a.first(newer, withdrawn, allowed)
 	row.NothingAbove = wanted == nil && nil == a.first(newer, withdrawn, func(c fetch.Candidate) bool {
 		return a.demand.root == nil || resolver.Match(*a.demand.root, c.Version)
 	})
@@ -52,6 +54,20 @@ func (a *asking) versions(row *OutdatedRow) {
 		a.say(RowPinned)
 	case row.Latest != "":
 		a.say(RowPastRange)
+	}
+}
+
+// expect notes which of the newer versions a solve will most likely take.
+func (a *asking) expect(newer []fetch.Candidate, allowed, latest func(fetch.Candidate) bool) {
+	pick := allowed
+	switch {
+	case !a.purpose.update || a.demand.held || a.demand.pinned || a.repointed != "":
+		return
+	case a.purpose.latest:
+		pick = latest
+	}
+	if i := slices.IndexFunc(newer, pick); i >= 0 {
+		a.likely = newer[i].Commit
 	}
 }
 
@@ -161,6 +177,9 @@ func (a *asking) branch(row *OutdatedRow) {
 		return
 	}
 	row.Commit = string(r.Commit())
+	if a.purpose.update && !a.demand.held && !a.demand.pinned {
+		a.likely = r.Commit()
+	}
 	f, ok := a.file(fetch.Want{Commit: r.Commit(), Ref: r.Name})
 	switch {
 	case !ok:

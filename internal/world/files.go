@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"path"
+	"slices"
 
 	"github.com/skillpm/skillpm/fetch"
 	"github.com/skillpm/skillpm/internal/diag"
@@ -15,6 +16,11 @@ import (
 type WantedFile struct {
 	Src  skill.Source
 	Want fetch.Want
+	// Whole says that the skill will most likely be installed, so that its other
+	// files come in the same request, unless its directory is the one that is
+	// locked already, Have.
+	Whole bool
+	Have  fetch.ID
 }
 
 // SkillFile is one SKILL.md as read.
@@ -46,19 +52,70 @@ func (p *World) ReadSkillFiles(ctx context.Context, repo skill.Source, list []Wa
 		groups[s] = append(groups[s], i)
 	}
 	for _, s := range order {
-		at := make([]fetch.SkillAt, len(groups[s]))
-		for k, i := range groups[s] {
-			at[k] = fetch.SkillAt{Commit: list[i].Want.Commit, Path: list[i].Src.Subpath()}
-		}
-		files, err := fetch.SkillFiles(ctx, s, at)
+		rest, err := p.loadWhole(ctx, s, list, groups[s], facts)
 		if err != nil {
 			return nil, nil, err
 		}
-		for k, i := range groups[s] {
+		files, err := fetch.SkillFiles(ctx, s, places(list, rest))
+		if err != nil {
+			return nil, nil, err
+		}
+		for k, i := range rest {
 			facts[i], errs[i] = p.factOf(s, list[i], files[k])
 		}
 	}
 	return facts, errs, nil
+}
+
+// places are the places of some of list.
+func places(list []WantedFile, some []int) []fetch.SkillAt {
+	at := make([]fetch.SkillAt, len(some))
+	for k, i := range some {
+		at[k] = fetch.SkillAt{Commit: list[i].Want.Commit, Path: list[i].Src.Subpath()}
+	}
+	return at
+}
+
+// loadWhole brings the content of the wanted skills that are to come whole into
+// the store, the SKILL.md of the others with it, and what is then known into
+// facts. It returns those whose SKILL.md is still to be read, also where the
+// content cannot be used.
+func (p *World) loadWhole(ctx context.Context, s fetch.Snapshot, list []WantedFile, some []int, facts []SkillFact) ([]int, error) {
+	if !slices.ContainsFunc(some, func(i int) bool { return list[i].Whole }) {
+		return some, nil
+	}
+	found, err := fetch.FindSkills(ctx, s, places(list, some))
+	if err != nil {
+		return nil, err
+	}
+	var orders []Request
+	var batch, rest, whole []int
+	for k, i := range some {
+		w := list[i]
+		o := Request{Key: skill.Key(w.Src.Name()), Src: w.Src, Want: w.Want}
+		if !w.Whole || found[k].Err != nil || found[k].GitTree == w.Have {
+			rest = append(rest, i)
+			continue
+		}
+		batch, orders, whole = append(batch, len(batch)), append(orders, o), append(whole, i)
+	}
+	if len(orders) == 0 {
+		return some, nil
+	}
+	errs := make([]error, len(orders))
+	err = p.loadBatch(ctx, s, orders, batch, places(list, rest), make([]Artifact, len(orders)), errs)
+	if diag.CodeOf(err) == diag.FetchFailed && ctx.Err() == nil { // perhaps for one file, which is not needed yet
+		return some, nil
+	}
+	for k, i := range whole {
+		fact := p.Fact(list[i].Src.Repository(), list[i].Want.Commit, list[i].Src.Subpath())
+		if errs[k] != nil || !fact.Known() {
+			rest = append(rest, i)
+			continue
+		}
+		facts[i] = fact
+	}
+	return rest, err
 }
 
 func (p *World) factOf(s fetch.Snapshot, w WantedFile, f fetch.SkillFile) (SkillFact, error) {
@@ -116,7 +173,7 @@ func (p *World) SkillAt(ctx context.Context, src skill.Source, want fetch.Want) 
 	if fact := p.Fact(src.Repository(), want.Commit, src.Subpath()); fact.Tree != "" && fact.Text != nil {
 		return fact, nil
 	}
-	facts, errs, err := p.ReadSkillFiles(ctx, src, []WantedFile{{src, want}})
+	facts, errs, err := p.ReadSkillFiles(ctx, src, []WantedFile{{Src: src, Want: want}})
 	if err != nil {
 		return SkillFact{}, err
 	}

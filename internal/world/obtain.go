@@ -228,7 +228,7 @@ func (p *World) FromStore(o Request) (Artifact, bool) {
 // for its halves, if the orders are independent: one object that it lost must
 // not take the others along.
 func (p *World) fromSnapshot(ctx context.Context, s fetch.Snapshot, list []Request, batch []int, out []Artifact, errs []error) error {
-	err := p.loadBatch(ctx, s, list, batch, out, errs)
+	err := p.loadBatch(ctx, s, list, batch, nil, out, errs)
 	switch {
 	case err == nil || ctx.Err() != nil || !list[batch[0]].Independent || diag.CodeOf(err) != diag.FetchFailed:
 		return err
@@ -243,7 +243,9 @@ func (p *World) fromSnapshot(ctx context.Context, s fetch.Snapshot, list []Reque
 	return p.fromSnapshot(ctx, s, list, batch[half:], out, errs)
 }
 
-func (p *World) loadBatch(ctx context.Context, s fetch.Snapshot, list []Request, batch []int, out []Artifact, errs []error) error {
+// loadBatch is fromSnapshot without asking again; the SKILL.md of places beside
+// come with the files.
+func (p *World) loadBatch(ctx context.Context, s fetch.Snapshot, list []Request, batch []int, beside []fetch.SkillAt, out []Artifact, errs []error) error {
 	writers := make([]*cache.TreeWriter, len(batch))
 	defer func() {
 		for _, w := range writers {
@@ -262,7 +264,7 @@ func (p *World) loadBatch(ctx context.Context, s fetch.Snapshot, list []Request,
 	}
 	texts := make([][]byte, len(batch)) // heads of SKILL.md: they need not be asked for again
 	loaded, err := fetch.LoadMany(ctx, s, at,
-		fetch.LoadOptions{Limits: p.Config.Install.Limits(), Repository: list[batch[0]].Src.Repository()},
+		fetch.LoadOptions{Limits: p.Config.Install.Limits(), Repository: list[batch[0]].Src.Repository(), Beside: beside},
 		func(k int, f skill.File, data []byte) error {
 			if f.Path == parse.FileName {
 				texts[k] = slices.Clone(head(data))

@@ -133,14 +133,11 @@ func one(u *upstream) []*upstream { return []*upstream{u} }
 // whichSkills is why worlds are open.
 const whichSkills = "which skills a repository has is not yet decided at the version asked for, by one ranking of the places in it"
 
-// requestsOfSiblings is why worlds are open.
-const requestsOfSiblings = "add and update of a second chain of an untagged repository take five requests"
-
 var directedWorlds = []directed{
-	{name: "two siblings of an untagged repository, a commit between", hosts: 2, open: requestsOfSiblings, story: func(w *world, r *rand.Rand) {
+	{name: "two siblings of an untagged repository, a commit between", hosts: 2, story: func(w *world, r *rand.Rand) {
 		siblings(w, r, func(s *upstreamSkill) { s.chain = []string{"unit"} })
 	}},
-	{name: "two siblings with requirements, a commit between", hosts: 2, open: requestsOfSiblings, story: func(w *world, r *rand.Rand) {
+	{name: "two siblings with requirements, a commit between", hosts: 2, story: func(w *world, r *rand.Rand) {
 		siblings(w, r, func(s *upstreamSkill) { s.requires["unit"] = "*" })
 	}},
 	{name: "some of many skills renamed upstream, untagged", hosts: 2, story: func(w *world, r *rand.Rand) { renamed(w, r, untagged) }},
@@ -155,7 +152,7 @@ var directedWorlds = []directed{
 	{name: "a skill is changed by its name", hosts: 2, story: byName},
 	{name: "an unusable skill among others, untagged", hosts: 2, story: func(w *world, r *rand.Rand) { unusable(w, r, untagged) }},
 	{name: "an unusable skill among others, tagged", hosts: 2, story: func(w *world, r *rand.Rand) { unusable(w, r, repoTags) }},
-	{name: "skills moved after the version asked for", hosts: 2, story: snapshot, open: whichSkills},
+	{name: "skills moved after the version asked for", hosts: 2, story: snapshot},
 	{name: "a root skill and others below it", hosts: 2, story: rootAndOthers, open: whichSkills},
 	{name: "copies in agents' directories", hosts: 2, story: copies, open: whichSkills},
 	{name: "the first global command", hosts: 2, story: firstGlobal},

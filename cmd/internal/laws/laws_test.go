@@ -517,8 +517,8 @@ func (w *world) frugal(mv move, old, now state, res *result) {
 	if limit == 0 {
 		n = 0
 	}
-	if res.requests > n {
-		w.fail("L6", mv.label, fmt.Sprintf("more than %d requests a repository", limit), "%d requests for %d repositories", res.requests, len(w.upstreams))
+	if len(res.requests) > n {
+		w.fail("L6", mv.label, fmt.Sprintf("more than %d requests a repository", limit), "%d requests for %d repositories:\n%s", len(res.requests), len(w.upstreams), strings.Join(res.requests, "\n"))
 	}
 }
 

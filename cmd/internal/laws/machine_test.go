@@ -43,7 +43,7 @@ type result struct {
 	args        []string
 	exit        int
 	out, err    string
-	requests    int
+	requests    []string // method, path, bytes
 	took        time.Duration
 	result      json.RawMessage // of --json
 	diagnostics []diagnostic

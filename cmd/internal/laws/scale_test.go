@@ -38,7 +38,7 @@ func scale(w *world, r *rand.Rand) {
 				record := func(label string, args ...string) *result {
 					res := w.run(t, how{}, append([]string{"--json"}, args...)...)
 					key := label + "\x00" + style
-					counts[key] = append(counts[key], res.requests)
+					counts[key] = append(counts[key], len(res.requests))
 					if res.exit != 0 {
 						w.fail("L6", label, "did not run: "+res.outcome(), "%s", res.said())
 					}

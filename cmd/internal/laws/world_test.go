@@ -118,13 +118,15 @@ func (w *world) close() {
 // changed says that a repository of host h did.
 func (w *world) changed(h int) { w.hosts[h].memo.Forget() }
 
-// requests returns how many requests the hosts answered since the last call.
-func (w *world) requests() int {
-	n := 0
-	for _, h := range w.hosts {
-		n += len(h.srv.Requests())
+// requests returns what the hosts answered since the last call, host by host.
+func (w *world) requests() []string {
+	var list []string
+	for i, h := range w.hosts {
+		for _, r := range h.srv.Requests() {
+			list = append(list, fmt.Sprintf("host%d %s", i+1, r))
+		}
 	}
-	return n
+	return list
 }
 
 // without runs f with the given hosts refusing connections.
