@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/skillpm/skillpm/cmd/internal/report"
+	"github.com/skillpm/skillpm/docs"
 	"github.com/skillpm/skillpm/internal/diag"
 )
 
@@ -32,12 +33,18 @@ func (app *App) rendered(format, suite, dir string, cases []report.Case, err err
 		}
 		cases[i].Findings = moved
 	}
-	data, renderErr := report.Render(format, suite, buildVersion(), cases)
+	data, renderErr := report.Render(format, suite, report.Tool{Version: buildVersion(), Explain: explain}, cases)
 	if renderErr != nil {
 		return nil, renderErr
 	}
 	app.diagnostics = nil
 	return Raw{data}, shown(err)
+}
+
+// explain returns a code's entry in the catalogue, "" if it has none.
+func explain(code diag.Code) string {
+	text, _ := docs.Entry(string(code))
+	return text
 }
 
 // escapeLines escapes each line of a text that came from outside.

@@ -117,7 +117,7 @@ Uses no network and writes nothing without --fix.`,
 	}
 	f.addRules(cmd)
 	cmd.Flags().BoolVar(&f.deps, "deps", false, "resolve requirements against the lock and the skills beside")
-	cmd.Flags().StringVar(&f.format, "format", "text", "text, sarif, github or junit")
+	cmd.Flags().StringVar(&f.format, "format", "text", "text, sarif, github, gitlab or junit")
 	cmd.Flags().BoolVar(&f.fix, "fix", false, "show and make the repairs that need no guess")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "with --fix: show the repairs only")
 	return app.command(cmd, "validate", func(ctx context.Context, args []string) (Result, error) {

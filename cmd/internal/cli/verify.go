@@ -73,7 +73,7 @@ nothing. A changed, missing or extra file and a missing skill are findings
 	s.add(cmd)
 	cmd.Flags().BoolVar(&opt.Strict, "strict", false, "a skill that no lock names is a finding")
 	cmd.Flags().BoolVar(&opt.NoManifest, "no-manifest", false, "take skills.lock alone, without skills.toml")
-	cmd.Flags().StringVar(&format, "format", "text", "text, sarif, github or junit")
+	cmd.Flags().StringVar(&format, "format", "text", "text, sarif, github, gitlab or junit")
 	return app.command(cmd, "verify", func(ctx context.Context, _ []string) (Result, error) {
 		if format != "text" && !slices.Contains(report.Formats, format) {
 			return nil, usageError("`%s` is no format; expected text, %s", format, strings.Join(report.Formats, ", "))

@@ -1,12 +1,14 @@
 // Package report renders findings for the programs that gate a change: SARIF for
-// code scanning, GitHub's workflow commands for annotations, JUnit XML for CI
-// dashboards. Commands share it, so that validate and verify look alike there.
+// code scanning, GitHub's workflow commands for annotations, GitLab's code quality
+// report, JUnit XML for CI dashboards. Commands share it, so that validate and
+// verify look alike there.
 //
 // It knows findings (package diag) and nothing of skills, and writes nothing.
 package report
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
@@ -19,7 +21,7 @@ import (
 )
 
 // Formats are the names that --format takes beside text and json.
-var Formats = []string{"sarif", "github", "junit"}
+var Formats = []string{"sarif", "github", "gitlab", "junit"}
 
 // Case is one thing that was looked at, with what was found.
 type Case struct {
@@ -28,14 +30,23 @@ type Case struct {
 	Findings diag.List
 }
 
-// Render returns the findings in one of Formats. version is skillpm's own; suite
-// names the command.
-func Render(format, suite, version string, cases []Case) ([]byte, error) {
+// Tool is what a report says about the program that made it.
+type Tool struct {
+	Version string
+	// Explain returns what a code means as Markdown, "" for one without an
+	// explanation. Its first line is the code, its first paragraph the short form.
+	Explain func(diag.Code) string
+}
+
+// Render returns the findings in one of Formats; suite names the command.
+func Render(format, suite string, tool Tool, cases []Case) ([]byte, error) {
 	switch format {
 	case "sarif":
-		return SARIF(version, findings(cases))
+		return SARIF(tool, findings(cases))
 	case "github":
 		return GitHub(findings(cases)), nil
+	case "gitlab":
+		return GitLab(findings(cases))
 	case "junit":
 		return JUnit(suite, cases)
 	}
@@ -75,12 +86,22 @@ type sarifDriver struct {
 }
 
 type sarifRule struct {
-	ID    string    `json:"id"`
-	Short sarifText `json:"shortDescription"`
+	ID      string       `json:"id"`
+	Name    string       `json:"name"`
+	Short   sarifText    `json:"shortDescription"`
+	Full    sarifText    `json:"fullDescription"`
+	Help    sarifText    `json:"help"`
+	HelpURI string       `json:"helpUri"`
+	Default sarifDefault `json:"defaultConfiguration"`
+}
+
+type sarifDefault struct {
+	Level string `json:"level"`
 }
 
 type sarifText struct {
-	Text string `json:"text"`
+	Text     string `json:"text"`
+	Markdown string `json:"markdown,omitempty"`
 }
 
 type sarifResult struct {
@@ -115,44 +136,73 @@ type sarifRegion struct {
 }
 
 // SARIF returns the findings as one SARIF 2.1.0 log. The rules are the codes
-// that occur, sorted.
-func SARIF(version string, list diag.List) ([]byte, error) {
+// that occur, sorted, with what code scanning asks of a rule beyond the standard:
+// descriptions and help.
+func SARIF(tool Tool, list diag.List) ([]byte, error) {
 	rules := []sarifRule{}
 	index := map[diag.Code]int{}
-	for _, code := range codes(list) {
-		index[code] = len(rules)
-		rules = append(rules, sarifRule{ID: string(code), Short: sarifText{strings.ReplaceAll(string(code), "_", " ")}})
+	for _, e := range firstOfEachCode(list) {
+		index[e.Code] = len(rules)
+		rules = append(rules, rule(tool, e))
 	}
 	results := []sarifResult{}
 	for _, e := range list {
 		e = e.Redacted()
 		results = append(results, sarifResult{
-			RuleID: string(e.Code), RuleIndex: index[e.Code], Level: level(e), Message: sarifText{diag.Escape(message(e))},
+			RuleID: string(e.Code), RuleIndex: index[e.Code], Level: level(e), Message: sarifText{Text: diag.Escape(message(e))},
 			Locations: []sarifLocation{{sarifPhysical{Artifact: artifact(e.File), Region: region(e)}}},
 		})
 	}
 	log := sarifLog{
 		Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0",
 		Runs: []sarifRun{{
-			Tool:       sarifTool{sarifDriver{Name: "skillpm", Version: version, URI: "https://github.com/skillpm/skillpm", Rules: rules}},
+			Tool:       sarifTool{sarifDriver{Name: "skillpm", Version: tool.Version, URI: "https://github.com/skillpm/skillpm", Rules: rules}},
 			ColumnKind: "unicodeCodePoints", Results: results,
 		}},
 	}
+	return encode(log)
+}
+
+func encode(document any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	err := encoder.Encode(log)
+	err := encoder.Encode(document)
 	return b.Bytes(), err
 }
 
-func codes(list diag.List) []diag.Code {
-	var out []diag.Code
-	for _, e := range list {
-		out = append(out, e.Code)
+func firstOfEachCode(list diag.List) diag.List {
+	sorted := slices.Clone(list)
+	slices.SortStableFunc(sorted, func(a, b *diag.Error) int { return strings.Compare(string(a.Code), string(b.Code)) })
+	return slices.CompactFunc(sorted, func(a, b *diag.Error) bool { return a.Code == b.Code })
+}
+
+// errorsPage is where every code has a section of its own.
+const errorsPage = "https://github.com/skillpm/skillpm/blob/main/docs/errors.md"
+
+func rule(tool Tool, e *diag.Error) sarifRule {
+	short := strings.ReplaceAll(string(e.Code), "_", " ")
+	r := sarifRule{
+		ID: string(e.Code), Name: pascal(string(e.Code)), Short: sarifText{Text: short}, Full: sarifText{Text: short},
+		Help: sarifText{Text: short}, HelpURI: errorsPage + "#" + string(e.Code), Default: sarifDefault{level(e)},
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	_, body, _ := strings.Cut(tool.Explain(e.Code), "\n\n")
+	if body = strings.TrimSpace(body); body != "" {
+		first, _, _ := strings.Cut(body, "\n\n")
+		r.Full = sarifText{Text: first}
+		r.Help = sarifText{Text: body, Markdown: body}
+	}
+	return r
+}
+
+// pascal turns tag_moved into TagMoved, as SARIF wants a rule's name.
+func pascal(code string) string {
+	var b strings.Builder
+	for word := range strings.SplitSeq(code, "_") {
+		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return b.String()
 }
 
 // level maps severities to the words that SARIF and GitHub share.
@@ -237,6 +287,50 @@ func data(s string) string {
 
 func property(s string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(data(s))
+}
+
+// gitlabIssue is one issue of GitLab's code quality report, which is a part of
+// Code Climate's format (docs.gitlab.com, "Code Quality report format").
+type gitlabIssue struct {
+	Description string         `json:"description"`
+	CheckName   string         `json:"check_name"`
+	Fingerprint string         `json:"fingerprint"`
+	Severity    string         `json:"severity"`
+	Location    gitlabLocation `json:"location"`
+}
+
+type gitlabLocation struct {
+	Path  string      `json:"path"`
+	Lines gitlabLines `json:"lines"`
+}
+
+type gitlabLines struct {
+	Begin int `json:"begin"`
+}
+
+// GitLab returns the findings as a code quality report. A fingerprint is a hash of
+// code, file and message, so that a finding that only moves to another line is the
+// same one; equal findings of one file are counted into it.
+func GitLab(list diag.List) ([]byte, error) {
+	issues := []gitlabIssue{}
+	seen := map[string]int{}
+	for _, e := range list {
+		e = e.Redacted()
+		text := diag.Escape(message(e))
+		identity := string(e.Code) + "\x00" + e.File + "\x00" + text
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", identity, seen[identity]))
+		seen[identity]++
+		file := e.File
+		if file == "" {
+			file = "." // the path is required
+		}
+		issues = append(issues, gitlabIssue{
+			Description: text, CheckName: string(e.Code), Fingerprint: fmt.Sprintf("%x", sum[:16]),
+			Severity: map[string]string{"error": "major", "warning": "minor", "note": "info"}[level(e)],
+			Location: gitlabLocation{diag.Escape(file), gitlabLines{max(1, e.Line)}},
+		})
+	}
+	return encode(issues)
 }
 
 type junitSuites struct {

@@ -12,6 +12,13 @@ import (
 	"github.com/skillpm/skillpm/internal/diag"
 )
 
+var tool = report.Tool{Version: "1.0.0", Explain: func(code diag.Code) string {
+	if code == diag.NameCharset {
+		return "name_charset\n\nThe name has other characters.\n\nWhy: loaders.\n"
+	}
+	return ""
+}}
+
 func twoCases() []report.Case {
 	return []report.Case{
 		{Name: "skills/good", Findings: diag.List{
@@ -31,7 +38,7 @@ func TestGitHubEscapesWhatWouldBeACommand(t *testing.T) {
 		"::error file=skills/a b/SKILL.md,title=symlink_escapes::the link leads out",
 		"",
 	}, "\n")
-	got, err := report.Render("github", "validate", "1.0.0", twoCases())
+	got, err := report.Render("github", "validate", tool, twoCases())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +56,7 @@ func TestGitHubWithoutFile(t *testing.T) {
 }
 
 func TestSARIFNamesEveryRuleOnce(t *testing.T) {
-	text, err := report.Render("sarif", "validate", "1.0.0", twoCases())
+	text, err := report.Render("sarif", "validate", tool, twoCases())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,8 +100,81 @@ func TestSARIFNamesEveryRuleOnce(t *testing.T) {
 	}
 }
 
+// GitHub's code scanning wants more of a rule than the standard does: a name, both
+// descriptions and a help text.
+func TestSARIFRulesExplainThemselves(t *testing.T) {
+	text, err := report.Render("sarif", "validate", tool, twoCases())
+	if err != nil {
+		t.Fatal(err)
+	}
+	type message struct{ Text, Markdown string }
+	var log struct {
+		Runs []struct {
+			Tool struct {
+				Driver struct {
+					Rules []struct {
+						ID, Name, HelpURI                       string
+						ShortDescription, FullDescription, Help message
+						DefaultConfiguration                    struct{ Level string }
+					}
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &log); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range log.Runs[0].Tool.Driver.Rules {
+		if r.Name == "" || r.ShortDescription.Text == "" || r.FullDescription.Text == "" || r.Help.Text == "" ||
+			!strings.HasSuffix(r.HelpURI, "errors.md#"+r.ID) || r.DefaultConfiguration.Level == "" {
+			t.Errorf("rule %s is not whole: %+v", r.ID, r)
+		}
+		if r.ID == "name_charset" {
+			if r.Name != "NameCharset" || r.FullDescription.Text != "The name has other characters." || r.Help.Markdown != "The name has other characters.\n\nWhy: loaders." {
+				t.Errorf("%+v", r)
+			}
+		}
+	}
+}
+
+func TestGitLabKeepsAFindingThatMoves(t *testing.T) {
+	type issue struct {
+		Description, Check_name, Fingerprint, Severity string
+		Location                                       struct {
+			Path  string
+			Lines struct{ Begin int }
+		}
+	}
+	render := func(list diag.List) []issue {
+		text, err := report.GitLab(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var issues []issue
+		if err := json.Unmarshal(text, &issues); err != nil {
+			t.Fatal(err)
+		}
+		return issues
+	}
+	at := func(line int) *diag.Error { return diag.New(diag.NameCharset, "odd").At("a/SKILL.md", line, 1) }
+	one, moved := render(diag.List{at(2)}), render(diag.List{at(9)})
+	if one[0].Fingerprint != moved[0].Fingerprint || moved[0].Location.Lines.Begin != 9 || one[0].Severity != "major" {
+		t.Errorf("%+v, then %+v", one, moved)
+	}
+	twice := render(diag.List{at(2), at(5), diag.Note(diag.Unsigned, "not signed")})
+	if twice[0].Fingerprint == twice[1].Fingerprint {
+		t.Error("two findings have one fingerprint")
+	}
+	if last := twice[2]; last.Location.Path != "." || last.Location.Lines.Begin != 1 || last.Severity != "info" {
+		t.Errorf("a finding about no file: %+v", last)
+	}
+	if text, _ := report.GitLab(nil); string(text) != "[]\n" {
+		t.Errorf("no findings: %q", text)
+	}
+}
+
 func TestJUnitFailsOnErrorsOnly(t *testing.T) {
-	text, err := report.Render("junit", "validate", "1.0.0", twoCases())
+	text, err := report.Render("junit", "validate", tool, twoCases())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +191,7 @@ func TestJUnitFailsOnErrorsOnly(t *testing.T) {
 }
 
 func TestRenderRefusesAnUnknownFormat(t *testing.T) {
-	if _, err := report.Render("yaml", "validate", "1.0.0", nil); diag.CodeOf(err) != diag.Usage {
+	if _, err := report.Render("yaml", "validate", tool, nil); diag.CodeOf(err) != diag.Usage {
 		t.Errorf("got %v, want usage", err)
 	}
 }
