@@ -74,7 +74,7 @@ func Check(ctx context.Context, p *world.World, t decide.Transaction, change *de
 	}
 	var faults diag.List
 	var until time.Time
-	old := workspace.EntriesByKey(t.Old)
+	old, placed, git := workspace.EntriesByKey(t.Old), touched(plan), world.NewGitRules(p.Project, t.Lock)
 	for _, c := range list {
 		v, err := checkEntry(ctx, p, c, old[c.entry.Key], opt)
 		if err != nil {
@@ -86,6 +86,9 @@ func Check(ctx context.Context, p *world.World, t decide.Transaction, change *de
 		}
 		ReportVerdict(p.Project, c.entry.Key, v)
 		keepJudgement(p.Local, c.entry, v)
+		if placed[c.entry.Key] {
+			git.Gather(c.entry, c.Content)
+		}
 		change.Annotate(c.entry.Key, v, decide.Carries(c.entry, c.Tree))
 	}
 	if err := faults.Err(); err != nil {

@@ -63,7 +63,7 @@ var comparers = map[string]string{}
 var ceilings = []ceiling{
 	{"lines", 5500, map[string]int{}, lines, "beyond that nobody reads a package through; there are two in it"},
 	{"exported names", 50, map[string]int{
-		"internal/diag":  223, // a constant for every code
+		"internal/diag":  224, // a constant for every code
 		"signing":        62,
 		"internal/views": 94, // an answer's type for every command that only shows
 		"skill/derive":   69,

@@ -212,6 +212,7 @@ const (
 	PlaceholderLeft                Code = "placeholder_left"
 	GitFailed                      Code = "git_failed"
 	SkillShadowed                  Code = "skill_shadowed"
+	SkillGitRules                  Code = "skill_git_rules"
 	AgentUnserved                  Code = "agent_unserved"
 	RunUnfinished                  Code = "run_unfinished"
 	ProgramMissing                 Code = "program_missing"
@@ -419,6 +420,7 @@ var table = []Info{
 	{PlaceholderLeft, 0, "note", "validate, tag", "the text that `skillpm new` wrote is still there"},
 	{GitFailed, 1, "failure", "tag, sign, validate, inspect", "git is missing or refused"},
 	{SkillShadowed, 0, "warning", "doctor", "agents load another skill of this name, or do not agree which"},
+	{SkillGitRules, 0, "warning", "add, install, update, doctor", "its own .gitignore or .gitattributes would change it in another clone"},
 	{AgentUnserved, 0, "note", "doctor", "an agent is used here and reads none of the targets"},
 	{RunUnfinished, 0, "warning", "doctor", "a run was killed; the next one finishes or undoes it"},
 	{ProgramMissing, 0, "note", "doctor", "a program that some repositories need is not there"},

@@ -148,6 +148,7 @@ func (d *doctor) project(ctx context.Context, p *world.World) error {
 	}
 	d.check("targets", plural(len(p.Lock.Skills), "skill")+" in "+strings.Join(p.Lock.Targets, ", "), func() { d.targets(p.Local, layers) })
 	d.check("layers", "no name stands twice", func() { d.layers(p.Project, layers) })
+	d.check("git", "", func() { world.NewGitRules(p.Project, p.Lock).Report(p.Local) })
 	d.check("catalogue", plural(layers.Found, "skill")+fmt.Sprintf(", about %d tokens", layers.CatalogTokens), func() { d.catalogue(p.Local) })
 	d.check("state", "no unfinished run", func() { d.state(p.Local) })
 	return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/skillpm/skillpm/internal/apply"
 	"github.com/skillpm/skillpm/internal/decide"
 	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/internal/gitrules"
 	"github.com/skillpm/skillpm/internal/install"
 	"github.com/skillpm/skillpm/internal/workspace"
 	"github.com/skillpm/skillpm/internal/world"
@@ -66,6 +67,9 @@ func Verify(ctx context.Context, p *world.Local, opt VerifyOptions) (*VerifyResu
 		if e.Severity != diag.SeverityError {
 			p.Opt.Report(e)
 			continue
+		}
+		if attributes := filepath.Join(p.Layout().Root, filepath.FromSlash(f.Place), gitrules.AttributesFile); f.Code == diag.VerifyChanged && workspace.IsFile(attributes) {
+			e.WithDetail("a checkout may have done it: git obeys the %s that is part of the skill", gitrules.AttributesFile)
 		}
 		list = append(list, e)
 		bad[string(f.Key)] = true

@@ -38,6 +38,7 @@ var gatheredTexts = map[diag.Code]string{
 	diag.TagsMixed:           "repository-wide tags are newer than those of the skill, and do not count",
 	diag.KeyNotName:          "the declared name is not the directory's, so runtimes that demand that will not load it",
 	diag.VersionDiffers:      "SKILL.md names another version than the tag, which decides",
+	diag.SkillGitRules:       "they have git files of their own, by which another clone would not get what is installed here",
 	diag.FrontmatterRepaired: "a value in the frontmatter is no YAML and was read as if quoted",
 }
 
@@ -72,6 +73,8 @@ func (p *Project) ReportGathered() {
 			e.Severity = diag.SeverityNote
 		case diag.VersionRetracted:
 			e.WithHint("`skillpm outdated` shows why, and what stands")
+		case diag.SkillGitRules:
+			e.WithHint("keep them out of git, and `skillpm install` brings them to every clone; `skillpm help skill_git_rules` says more")
 		case diag.TagGone, diag.TagMoved:
 			e.WithHint("the locked commits stay installable from the cache and from mirrors")
 		default:

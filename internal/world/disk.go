@@ -27,11 +27,7 @@ func (p *Local) Installed(ctx context.Context, place string) (Content, []byte, e
 
 // OnDisk returns the content of an installed tree that was hashed before.
 func OnDisk(p *workspace.Project, tree *skill.Tree, place string) Content {
-	dir := filepath.Join(p.Layout().Root, filepath.FromSlash(place))
-	return Content{tree, func(file string) ([]byte, error) {
-		f, _ := tree.File(file)
-		return readChecked(dir, file, f)
-	}}
+	return checkedIn(filepath.Join(p.Layout().Root, filepath.FromSlash(place)), tree)
 }
 
 // readChecked reads one file below dir and compares it with what f says.
@@ -84,10 +80,7 @@ func (p *Local) pathContent(ctx context.Context, e *lockfile.Entry) (Content, er
 	if err != nil {
 		return Content{}, err
 	}
-	return Content{tree, func(file string) ([]byte, error) {
-		f, _ := tree.File(file)
-		return readChecked(dir, file, f)
-	}}, nil
+	return checkedIn(dir, tree), nil
 }
 
 // ReadOnly returns an entry's bytes as locked: from where it is installed, else
@@ -137,8 +130,23 @@ func (p *Local) inStore(ctx context.Context, d skill.Digest) (Content, bool) {
 	if err != nil || tree.Digest() != d {
 		return Content{}, false
 	}
+	return checkedIn(dir, tree), true
+}
+
+// peek is inStore that believes the manifest of a tree for its names: no file is
+// opened that nobody reads.
+func (p *Local) peek(d skill.Digest) (Content, bool) {
+	tree, ok := p.Cache.Peek(d)
+	if !ok {
+		return Content{}, false
+	}
+	return checkedIn(p.Cache.TreeDir(d), tree), true
+}
+
+// checkedIn is the content of a tree whose files lie below dir.
+func checkedIn(dir string, tree *skill.Tree) Content {
 	return Content{tree, func(file string) ([]byte, error) {
 		f, _ := tree.File(file)
 		return readChecked(dir, file, f)
-	}}, true
+	}}
 }

@@ -158,7 +158,7 @@ var directedWorlds = []directed{
 	{name: "the first global command", hosts: 2, story: firstGlobal},
 	{name: "a lock without a manifest", hosts: 2, story: lockAlone},
 	{name: "an agent's directory is an absolute link", hosts: 2, story: absoluteLink},
-	{name: "skills committed with their own gitattributes", hosts: 2, story: gitattributes, open: "doctor does not say that a skill's own .gitattributes or .gitignore changes it in a clone"},
+	{name: "skills committed with their own gitattributes", hosts: 2, story: gitattributes},
 	{name: "a project in a sub-directory of the checkout", hosts: 2, proj: "checkout/team/proj", story: subDirectory},
 	{name: "two clones merged", hosts: 2, story: merged},
 	{name: "a registry that points elsewhere", hosts: 2, story: registry, open: "install does not show what the registry named when it was last asked"},
