@@ -78,12 +78,13 @@ func (o *object) signature() *Signature {
 	switch s.Kind {
 	case SignatureKeyless:
 		s.Issuer, s.Identity = o.str("issuer", true, nil), o.str("identity", true, nil)
-		o.forbid("subject", "hint")
+		o.forbid("subject", "hint", "key")
 	case SignatureX509:
 		s.Issuer, s.Subject = o.str("issuer", false, nil), o.str("subject", true, nil)
+		s.Key = o.str("key", false, checkDigest)
 		o.forbid("identity", "hint")
 	case SignatureKey:
-		s.Hint = o.str("hint", false, nil)
+		s.Hint, s.Key = o.str("hint", false, nil), o.str("key", false, checkDigest)
 		o.forbid("issuer", "identity", "subject")
 	}
 	s.Bundle = skill.Digest(o.str("bundle", true, checkDigest))

@@ -64,6 +64,7 @@ func (w *writer) signature(s *Signature) {
 	w.optional("identity", s.Identity)
 	w.optional("subject", s.Subject)
 	w.optional("hint", s.Hint)
+	w.optional("key", s.Key)
 	w.str("bundle", string(s.Bundle))
 	w.unknown(s.Unknown)
 }

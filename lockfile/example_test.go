@@ -60,7 +60,7 @@ func ExampleLock_Edges() {
 // Who signed, as the bundle says; whether that is trusted is another question.
 func ExampleSignature_Signer() {
 	fmt.Println(readLock().Get("site").Signature.Signer())
-	// Output: key a1b2c3
+	// Output: key sha256:8254c329a928
 }
 
 // Before a skill is used, its directory is compared with the lock.

@@ -35,7 +35,7 @@ func fullLock() *Lock {
 			{Key: "vault", Version: "1.0.0", DeclaredName: "secret-vault", Description: "Reads secrets.", Source: git("skills/vault", "vault-v1.0.0"), Digest: digestOf("vault"),
 				Size: Size{Body: 10, Files: 1}, Retracted: "leaks; use 1.0.1"},
 			{Key: "site", Version: "3.0.0", Description: "From a discovery index.", Source: Source{Type: TypeIndex, URL: "https://skills.example", Artifact: "https://skills.example/site.tar.gz", SHA256: hex64},
-				Digest: digestOf("site"), Size: Size{Body: 1, Resources: 2, Files: 2}, Signature: &Signature{Kind: SignatureKey, Hint: "a1b2c3", Bundle: digestOf("b")}},
+				Digest: digestOf("site"), Size: Size{Body: 1, Resources: 2, Files: 2}, Signature: &Signature{Kind: SignatureKey, Hint: "a1b2c3", Key: string(digestOf("k")), Bundle: digestOf("b")}},
 			{Key: "deploy", Version: "2.1.0", Description: "Deploys to <staging> & \"production\".\nUse when asked … \u2028end", Source: git("skills/deploy", "v2.1.0"), Digest: digestOf("deploy"),
 				Requires: map[string]string{"vault": "1.0.0 sha256:" + hex64, "site": "*"}, Dependencies: []string{"vault", "site"}, AllowedTools: "Bash(git:*) Read",
 				Size: Size{Body: 4812, Resources: 21034, Files: 7}, Signature: &Signature{Kind: SignatureKeyless, Issuer: "https://token.actions.githubusercontent.com", Identity: "https://github.com/acme/skills/.github/workflows/release.yml@refs/tags/v2.1.0", Bundle: digestOf("k")},

@@ -148,7 +148,7 @@ func TestList(t *testing.T) {
 		`deploy deploy .agents/skills/deploy "https://github.com/acme/skills/.github/workflows/release.yml@refs/tags/v2.1.0 (https://token.actions.githubusercontent.com)" true`,
 		`house house .agents/skills/house "" true`,
 		`release release .agents/skills/release "" true`,
-		`site site .agents/skills/site "key a1b2c3" true`,
+		`site site .agents/skills/site "key sha256:8254c329a928" true`,
 		`vault secret-vault .agents/skills/vault "" true`,
 		`zeta zeta .agents/skills/zeta "CN=Acme Skills (CN=Acme CA)" true`,
 	}

@@ -129,27 +129,34 @@ const (
 )
 
 // Signature is what a signature bundle says of itself. keyless has Issuer and
-// Identity, x509 Issuer and Subject, key Hint.
+// Identity, x509 Issuer, Subject and Key, key Hint and Key.
 type Signature struct {
 	Kind     string
 	Issuer   string
 	Identity string
 	Subject  string
-	Hint     string
+	// Hint is the key's hint in the bundle, which nothing verifies.
+	Hint string
+	// Key is "sha256:HEX" of the public key that the signature verified with when
+	// the entry was written: the certificate's, or that of a trust rule; empty for a
+	// bare key that no rule named.
+	Key string
 	// Bundle is the hash of the bundle's bytes (skill.SignatureFile).
 	Bundle  skill.Digest
 	Unknown Unknown
 }
 
-// Signer returns who signed in one line: identity, subject or key hint, and the
-// issuer in parentheses.
+// Signer returns who signed in one line: identity, subject or key, and the issuer
+// in parentheses.
 func (s *Signature) Signer() string {
 	if s == nil {
 		return ""
 	}
 	who := s.Identity + s.Subject
 	if s.Kind == SignatureKey {
-		who = "key " + s.Hint
+		if who = "an unknown key"; s.Key != "" {
+			who = "key " + skill.Digest(s.Key).Short()
+		}
 	}
 	if s.Issuer != "" {
 		who += " (" + s.Issuer + ")"

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/skillpm/skillpm/internal/diag"
+	"github.com/skillpm/skillpm/skill"
 )
 
 // content is what a signature is held against: a skill's tree, or in tests a
@@ -102,11 +103,16 @@ func (a *attempt) rest(key *publicKey) *fault {
 }
 
 // signatureFault tells a broken signature from one by another key: a bare key's
-// bundle does not hold the key, only a hint.
+// bundle does not hold the key, only a hint, which is believed where it speaks
+// against the bundle.
 func (a *attempt) signatureFault(key *publicKey) *fault {
-	if a.b.facts.Kind == KindKey && !key.hasHint(a.b.facts.Hint) {
-		return newFault(stageSignature, diag.SignatureKeyUnknown, "signed by key `%s`; the rule's key is `%s`", quote(a.b.facts.Hint), key.hint()).
-			at(a.rule.Key.File).asAnchor()
+	if a.b.facts.Kind == KindKey {
+		if known := a.b.facts.Key; known != "" || !key.hasHint(a.b.facts.Hint) {
+			return newFault(stageSignature, diag.SignatureKeyUnknown, "signed by %s; the rule's key is %s", a.b.facts.Who(), skill.Digest(key.fingerprint()).Short()).
+				at(a.rule.Key.File).asAnchor()
+		}
+		return newFault(stageSignature, diag.SignatureInvalid, "the signature is wrong: what is here is not what the rule's key signed").
+			hint("the skill or its signature was altered; ask the publisher for an intact copy")
 	}
 	return newFault(stageSignature, diag.SignatureInvalid, "the signature is wrong: what is here is not what %s signed", quote(a.b.facts.Who())).
 		hint("the skill or its signature was altered; ask the publisher for an intact copy")
@@ -154,7 +160,7 @@ func (a *attempt) keyless() *fault {
 func (a *attempt) bareKey() (*publicKey, *fault) {
 	rule := a.rule.Key
 	if rule == nil {
-		return nil, a.remember(newFault(stageSignature, diag.SignatureKeyUnknown, "signed by key `%s`, which no rule names", quote(a.b.facts.Hint)).asAnchor())
+		return nil, a.remember(newFault(stageSignature, diag.SignatureKeyUnknown, "signed by a key that no rule names").asAnchor())
 	}
 	if rule.LogRequired {
 		if f := a.logged(rule.key); f != nil {

@@ -32,7 +32,7 @@ type bundle struct {
 	facts     Facts
 	leaf      *x509.Certificate   // nil for a bare key
 	chain     []*x509.Certificate // after the leaf, as given
-	key       *publicKey          // of the leaf
+	key       *publicKey          // of the leaf; of a bare key once Set.identify found it
 	fulcio    certificate.Summary // keyless only
 
 	// payload and payloadType are the DSSE envelope's; a plain message signature
@@ -175,7 +175,13 @@ func (b *bundle) readChain(certs []*protocommon.X509Certificate) *fault {
 		return newFault(stageParse, diag.SignatureUnsupported, "the signing certificate's key: %s", err)
 	}
 	b.key = key
-	return b.readNames()
+	if f := b.readNames(); f != nil {
+		return f
+	}
+	if b.facts.Kind == KindX509 {
+		b.facts.Key = key.fingerprint()
+	}
+	return nil
 }
 
 // readNames takes the signer's names from the leaf certificate.

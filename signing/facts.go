@@ -17,8 +17,9 @@ const (
 	KindX509    Kind = "x509"
 )
 
-// Facts are what a bundle says about its signer, and the bundle's own hash: the
-// fields of the lock's `signature`. They are claims until Verify judged them.
+// Facts are what a bundle says about its signer, the key that checks its
+// signature, and the bundle's own hash: the fields of the lock's `signature`. All
+// but Key and Bundle are claims until Verify judged them.
 type Facts struct {
 	Kind Kind `json:"kind"`
 	// Issuer is the OIDC issuer (keyless) or the issuing CA's name (x509).
@@ -28,14 +29,19 @@ type Facts struct {
 	// Subject is the common name of an x509 certificate, its whole
 	// distinguished name where it has none.
 	Subject string `json:"subject,omitempty"`
-	// Hint is the key's hint as it stands in the bundle (key).
+	// Hint is the key's hint as it stands in the bundle (key): the signer's word,
+	// outside the signature. It decides nothing.
 	Hint string `json:"hint,omitempty"`
+	// Key is "sha256:HEX" of the public key (PKIX DER) that the signature verifies
+	// with: the certificate's (x509), or the one among those that rules name (key),
+	// empty where none of them fits.
+	Key string `json:"key,omitempty"`
 	// Bundle is the hash of the bundle's bytes.
 	Bundle skill.Digest `json:"bundle"`
 }
 
 // Who names the signer for people, without escaping: the identity and issuer,
-// the certificate's subject and CA, or the key's hint.
+// the certificate's subject and CA, or the start of the key's fingerprint.
 func (f Facts) Who() string {
 	switch f.Kind {
 	case KindKeyless:
@@ -43,24 +49,31 @@ func (f Facts) Who() string {
 	case KindX509:
 		return f.Subject + " (CA " + f.Issuer + ")"
 	case KindKey:
-		return "key " + f.Hint
+		if f.Key == "" {
+			return "an unknown key"
+		}
+		return "key " + skill.Digest(f.Key).Short()
 	}
 	return ""
 }
 
-// SameSigner reports whether both facts name one signer: issuer and identity up
-// to "@refs/" (keyless), subject and issuer (x509), the hint (key).
-func (f Facts) SameSigner(g Facts) bool {
-	if f.Kind != g.Kind {
+// follows reports whether a bundle with facts f comes from the signer of locked.
+// proved says that a rule or the trusted root vouches for the names in f; where
+// nothing does, anybody could have written them, and only the key tells one signer
+// from another. Two bundles by bare keys that no rule names cannot be told apart.
+func (f Facts) follows(locked Facts, proved bool) bool {
+	if f.Kind != locked.Kind {
 		return false
 	}
+	same := f.Bundle == locked.Bundle
 	switch f.Kind {
 	case KindKeyless:
-		return f.Issuer == g.Issuer && withoutRef(f.Identity) == withoutRef(g.Identity)
+		return f.Issuer == locked.Issuer && withoutRef(f.Identity) == withoutRef(locked.Identity) && (proved || same)
 	case KindX509:
-		return f.Subject == g.Subject && f.Issuer == g.Issuer
+		named := f.Subject == locked.Subject && f.Issuer == locked.Issuer
+		return named && (proved || same || f.Key == locked.Key)
 	}
-	return f.Hint == g.Hint
+	return locked.Key == "" || f.Key == locked.Key || same && f.Key == ""
 }
 
 // withoutRef cuts a workflow identity at its git ref, which moves with every

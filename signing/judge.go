@@ -37,10 +37,11 @@ func (j *judge) run() Verdict {
 	if f != nil {
 		return j.refuse(f.at(skill.SignatureFile))
 	}
+	j.set.identify(b)
 	j.bundle, j.verdict.Signer = b, &b.facts
 	anchored, missing, f := j.judgeRules()
 	if f == nil {
-		f = j.signerChanged()
+		f = j.signerChanged(anchored || missing == nil)
 	}
 	if f != nil {
 		return j.refuse(f)
@@ -233,18 +234,27 @@ func (b *bundle) names() []string {
 	return nil
 }
 
-// hasKey reports whether an entry of deny.keys names the signer's key.
+// hasKey reports whether an entry of deny.keys names the key that the signature
+// verifies with. The hint counts as well: whoever writes it can only have the
+// bundle refused by it.
 func (b *bundle) hasKey(name string) bool {
 	return name == b.facts.Hint || b.key != nil && b.key.hasHint(name)
 }
 
-func (j *judge) signerChanged() *fault {
+// signerChanged is the stage "lock"; proved says that something vouches for the
+// names that the bundle gives.
+func (j *judge) signerChanged(proved bool) *fault {
 	l := j.in.Locked
-	if l == nil || l.Signature == nil || j.in.AcceptSignerChange || l.Signature.SameSigner(j.bundle.facts) {
+	if l == nil || l.Signature == nil || j.in.AcceptSignerChange || j.bundle.facts.follows(*l.Signature, proved) {
 		return nil
 	}
-	return newFault(stageLock, diag.SignatureSignerChanged, "locked as signed by %s, now signed by %s", quote(l.Signature.Who()), quote(j.bundle.facts.Who())).
-		hint("if the publisher announced the change: `skillpm update %s --accept-signer-change`", j.in.Key)
+	was, is := quote(l.Signature.Who()), quote(j.bundle.facts.Who())
+	f := newFault(stageLock, diag.SignatureSignerChanged, "locked as signed by %s, now signed by %s", was, is)
+	if was == is {
+		f.message = "locked as signed by " + was + "; another signature says so now, and nothing here can tell that it is the same signer"
+		f.details = append(f.details, "a rule that names the signer's CA or a trusted root that knows its certificate would tell")
+	}
+	return f.hint("if the publisher announced the change: `skillpm update %s --accept-signer-change`", j.in.Key)
 }
 
 func (j *judge) accept(anchored bool, missing *fault, off bool) {
@@ -261,10 +271,14 @@ func (j *judge) accept(anchored bool, missing *fault, off bool) {
 	if missing != nil {
 		v.Code, v.Stage = missing.code, missing.stage.String()
 	}
-	if !off {
-		j.note(diag.SignerUnverified, diag.SeverityNote, "signed by "+quote(j.bundle.facts.Who())+", not verified",
-			"`skillpm trust inspect` shows the signer and the rule that would verify it")
+	if off {
+		return
 	}
+	message := "signed by " + quote(j.bundle.facts.Who()) + ", not verified"
+	if l := j.in.Locked; l != nil && l.Signature != nil && l.Signature.Bundle != j.bundle.facts.Bundle && j.bundle.facts.Key == "" && v.State == StateDevelopment {
+		message += "; whether it is the key that signed the locked release cannot be told"
+	}
+	j.note(diag.SignerUnverified, diag.SeverityNote, message, "`skillpm trust inspect` shows the signer and the rule that would verify it")
 }
 
 func (j *judge) refuse(f *fault) Verdict {

@@ -14,6 +14,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // maxKeyBytes bounds key and certificate files; a chain of ten RSA-4096
@@ -165,7 +166,25 @@ func (p *publicKey) hasHint(hint string) bool {
 	return false
 }
 
+// isKeyHash reports whether s is a public key's hash in one of the spellings that
+// hasHint compares.
+func isKeyHash(s string) bool {
+	if rest, ok := strings.CutPrefix(s, "SHA256:"); ok {
+		sum, err := base64.RawStdEncoding.DecodeString(rest)
+		return err == nil && len(sum) == sha256.Size
+	}
+	if sum, err := base64.StdEncoding.DecodeString(s); err == nil && len(sum) == sha256.Size {
+		return true
+	}
+	digits := strings.TrimPrefix(s, "sha256:")
+	sum, err := hex.DecodeString(digits)
+	return err == nil && len(sum) == sha256.Size && digits == strings.ToLower(digits)
+}
+
+// same reports whether both are one key.
+func (p *publicKey) same(q *publicKey) bool { return bytes.Equal(p.der, q.der) }
+
 func (p *publicKey) equal(other crypto.PublicKey) bool {
 	q, err := newPublicKey(other)
-	return err == nil && bytes.Equal(p.der, q.der)
+	return err == nil && p.same(q)
 }

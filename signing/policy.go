@@ -59,7 +59,7 @@ type Policy struct {
 // Deny lists what is refused whatever the rules say.
 type Deny struct {
 	Identities []string // globs over identity (keyless) and subject (x509)
-	Keys       []string // hints or "sha256:HEX" of the public key
+	Keys       []string // hashes of public keys, in a spelling that isKeyHash knows
 	Digests    []skill.Digest
 }
 

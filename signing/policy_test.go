@@ -21,7 +21,7 @@ sources = ["github.com/acme/**"]
 min_age = "3d"
 trust_level = "remote"
 trusted_root = "root.json"
-deny = { identities = ["https://github.com/mallory/**"], keys = ["abc"], digests = [] }
+deny = { identities = ["https://github.com/mallory/**"], keys = ["sha256:0000000000000000000000000000000000000000000000000000000000000007"], digests = [] }
 
 [[trust.rules]]
 match = "github.com/acme/skills//**"
@@ -45,7 +45,7 @@ func TestParsePolicy(t *testing.T) {
 	}
 	day := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	want := &Policy{File: "/home/u/trust.toml", Scope: ScopeUser, Sources: []string{"github.com/acme/**"}, MinAge: 72 * time.Hour,
-		TrustLevel: "remote", TrustedRoot: "/home/u/root.json", Deny: Deny{Identities: []string{"https://github.com/mallory/**"}, Keys: []string{"abc"}},
+		TrustLevel: "remote", TrustedRoot: "/home/u/root.json", Deny: Deny{Identities: []string{"https://github.com/mallory/**"}, Keys: []string{"sha256:0000000000000000000000000000000000000000000000000000000000000007"}},
 		Rules: []Rule{
 			{Match: "github.com/acme/skills//**", Mode: ModeRequired, EnforceExpiry: true, Tolerate: []string{"notes/**"}, Line: 9, AnyOf: []SignerRule{
 				{Keyless: &KeylessRule{Issuer: "https://token.actions.githubusercontent.com", Identity: "https://github.com/acme/skills/.github/workflows/release.yml@refs/tags/**",
@@ -86,6 +86,8 @@ func TestPolicyFaults(t *testing.T) {
 		{"age without unit", "[trust]\nmin_age = \"30\"\n", "2:11", "such as 3d"},
 		{"level", "[trust]\ntrust_level = \"high\"\n", "2:15", "local, remote"},
 		{"digest", "[trust]\ndeny = { digests = [\"sha256:1\"] }\n", "2:21", "64 hex"},
+		{"a short hash of a key", "[trust]\ndeny = { keys = [\"sha256:1a2b3c4d5e6f\"] }\n", "2:18", "not the hash of a public key"},
+		{"a name for a key", "[trust]\ndeny = { keys = [\"deploy\"] }\n", "2:18", "not the hash of a public key"},
 		{"no match", "[[trust.rules]]\nmode = \"optional\"\n", "1:3", "needs `match`"},
 		{"mode", "[[trust.rules]]\nmatch = \"a.b/**\"\nmode = \"strict\"\n", "3:8", "required, optional, off"},
 		{"required without signers", rule, "1:3", "needs `any_of`"},

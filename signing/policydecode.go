@@ -203,7 +203,12 @@ func (d *decoder) deny(n *tomledit.Value) {
 		},
 		"keys": func(n *tomledit.Value) {
 			d.each(n, "deny.keys", func(n *tomledit.Value) {
-				if s := d.str(n, "deny.keys"); s != "" {
+				s := d.str(n, "deny.keys")
+				if s != "" && !isKeyHash(s) {
+					d.fault(n, "deny.keys: `%s` is not the hash of a public key", quote(s)).
+						WithHint("write sha256: and 64 hex digits, as `skillpm trust inspect` and `openssl pkey -pubin -outform DER | sha256sum` print them")
+				}
+				if s != "" {
 					p.Deny.Keys = append(p.Deny.Keys, s)
 				}
 			})

@@ -31,6 +31,7 @@ type SetOptions struct {
 type Set struct {
 	policies []*Policy
 	root     *rootFile
+	keys     []*publicKey // all that rules name, each once
 }
 
 // NewSet joins policies (nil ones are skipped) and reads the keys, CAs and
@@ -56,7 +57,52 @@ func NewSet(opt SetOptions, policies ...*Policy) (*Set, error) {
 		s.policies = append(s.policies, loaded)
 	}
 	slices.SortStableFunc(s.policies, func(a, b *Policy) int { return int(a.Scope) - int(b.Scope) })
-	return s, faults.Err()
+	if err := faults.Err(); err != nil {
+		return nil, err
+	}
+	s.collectKeys()
+	return s, nil
+}
+
+func (s *Set) collectKeys() {
+	for _, p := range s.policies {
+		for _, r := range p.Rules {
+			for _, signer := range r.AnyOf {
+				if k := signer.Key; k != nil && !slices.ContainsFunc(s.keys, k.key.same) {
+					s.keys = append(s.keys, k.key)
+				}
+			}
+		}
+	}
+}
+
+// identify finds the key of a bare-key bundle: of all keys that rules name, for
+// whatever source, the one that its signature verifies with. The hint only says
+// which to try first.
+func (s *Set) identify(b *bundle) {
+	if b.facts.Kind != KindKey || b.payload == nil {
+		return
+	}
+	message := pae(b.payloadType, b.payload)
+	for _, hinted := range []bool{true, false} {
+		for _, key := range s.keys {
+			if key.hasHint(b.facts.Hint) == hinted && key.verify(message, b.sig) {
+				b.key, b.facts.Key = key, key.fingerprint()
+				return
+			}
+		}
+	}
+}
+
+// Facts returns what the lock records of a bundle. Only rules of the set can name
+// the key of a bare-key signature. Errors are those of Inspect.
+func (s *Set) Facts(bundle []byte) (Facts, error) {
+	b, f := parseBundle(bundle)
+	if f != nil {
+		return Facts{}, f.err()
+	}
+	s.identify(b)
+	return b.facts, nil
 }
 
 // noRules is the set of a machine without policies.

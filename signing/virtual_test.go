@@ -86,7 +86,13 @@ func (v *virtual) CTLogs() map[string]*root.TransparencyLog {
 // set is policies judged against this Sigstore.
 func (v *virtual) set(t testing.TB, policies ...*Policy) *Set {
 	t.Helper()
-	s, err := NewSet(SetOptions{}, policies...)
+	return v.setReading(t, nil, policies...)
+}
+
+// setReading is set with the files that the policies name.
+func (v *virtual) setReading(t testing.TB, files map[string][]byte, policies ...*Policy) *Set {
+	t.Helper()
+	s, err := NewSet(SetOptions{ReadFile: func(name string) ([]byte, error) { return files[name], nil }}, policies...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/skillpm/skillpm/internal/world"
 	"github.com/skillpm/skillpm/lockfile"
 	"github.com/skillpm/skillpm/resolver"
-	"github.com/skillpm/skillpm/signing"
 	"github.com/skillpm/skillpm/skill"
 )
 
@@ -213,11 +212,11 @@ func signatureFacts(p *world.Local, bundle skill.Digest) (*lockfile.Signature, e
 	if err != nil {
 		return nil, err
 	}
-	inspection, err := signing.Inspect(data, skill.Source{})
+	facts, err := p.Policies.Facts(data)
 	if err != nil {
 		return nil, err
 	}
-	return workspace.SignatureOf(inspection.Facts), nil
+	return workspace.SignatureOf(facts), nil
 }
 
 func sourceEntry(p *workspace.Project, k *Candidate, g world.Artifact) lockfile.Source {

@@ -66,10 +66,10 @@ func FactsOf(s *lockfile.Signature) *signing.Facts {
 	if s == nil {
 		return nil
 	}
-	return &signing.Facts{Kind: signing.Kind(s.Kind), Issuer: s.Issuer, Identity: s.Identity, Subject: s.Subject, Hint: s.Hint, Bundle: s.Bundle}
+	return &signing.Facts{Kind: signing.Kind(s.Kind), Issuer: s.Issuer, Identity: s.Identity, Subject: s.Subject, Hint: s.Hint, Key: s.Key, Bundle: s.Bundle}
 }
 
 // SignatureOf is the reverse of FactsOf.
 func SignatureOf(f signing.Facts) *lockfile.Signature {
-	return &lockfile.Signature{Kind: string(f.Kind), Issuer: f.Issuer, Identity: f.Identity, Subject: f.Subject, Hint: f.Hint, Bundle: f.Bundle}
+	return &lockfile.Signature{Kind: string(f.Kind), Issuer: f.Issuer, Identity: f.Identity, Subject: f.Subject, Hint: f.Hint, Key: f.Key, Bundle: f.Bundle}
 }

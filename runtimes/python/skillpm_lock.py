@@ -284,7 +284,9 @@ def _bytes(pair):
 def _signer(s):
     if not s:
         return ""
-    who = "key " + s.get("hint", "") if s["kind"] == "key" else s.get("identity", s.get("subject", ""))
+    who = s.get("identity", s.get("subject", ""))
+    if s["kind"] == "key":
+        who = "key " + s["key"][:19] if "key" in s else "an unknown key"
     return who + (" (%s)" % s["issuer"] if s.get("issuer") else "")
 
 

@@ -272,7 +272,8 @@ function splitBody(text) {
 
 function signer(s) {
   if (!s) return "";
-  const who = s.kind === "key" ? "key " + (s.hint ?? "") : (s.identity ?? s.subject ?? "");
+  const key = s.key ? "key " + s.key.slice(0, 19) : "an unknown key";
+  const who = s.kind === "key" ? key : (s.identity ?? s.subject ?? "");
   return who + (s.issuer ? ` (${s.issuer})` : "");
 }
 
