@@ -148,7 +148,8 @@ func TestFollowedSigners(t *testing.T) {
 	}{
 		{"key with the hint of another", keyed, mustSign(t, k1, "deploy", old), withHint(t, mustSign(t, k2, "deploy", tree), hints["model signing"]), changed},
 		{"the same key with another hint", keyed, mustSign(t, k1, "deploy", old), withHint(t, mustSign(t, k1, "deploy", tree), "x"), "unjudged"},
-		{"keys that no rule names", none, mustSign(t, k1, "deploy", old), mustSign(t, k2, "deploy", tree), "unjudged"},
+		{"keys that no rule names", none, mustSign(t, k1, "deploy", old), withHint(t, mustSign(t, k2, "deploy", tree), hints["model signing"]), "unjudged"},
+		{"keys that no rule names, with their hints", none, mustSign(t, k1, "deploy", old), mustSign(t, k2, "deploy", tree), changed},
 		{"an identity that an unknown authority certified", none, v.sign(t, release, "deploy", old), stranger.sign(t, release, "deploy", tree), changed},
 		{"an identity that the root knows", none, v.sign(t, release, "deploy", old), v.sign(t, release, "deploy", tree), "unjudged"},
 		{"a subject of a CA of the same name", none, signWithout(t, certified(ca), old), signWithout(t, certified(twin), tree), changed},

@@ -60,7 +60,8 @@ func (f Facts) Who() string {
 // follows reports whether a bundle with facts f comes from the signer of locked.
 // proved says that a rule or the trusted root vouches for the names in f; where
 // nothing does, anybody could have written them, and only the key tells one signer
-// from another. Two bundles by bare keys that no rule names cannot be told apart.
+// from another. Of bare keys that no rule names, only the hint can say that they
+// differ, and nothing that they are the same.
 func (f Facts) follows(locked Facts, proved bool) bool {
 	if f.Kind != locked.Kind {
 		return false
@@ -73,7 +74,10 @@ func (f Facts) follows(locked Facts, proved bool) bool {
 		named := f.Subject == locked.Subject && f.Issuer == locked.Issuer
 		return named && (proved || same || f.Key == locked.Key)
 	}
-	return locked.Key == "" || f.Key == locked.Key || same && f.Key == ""
+	if locked.Key == "" || f.Key == "" && same {
+		return proved || same || f.Hint == locked.Hint
+	}
+	return f.Key == locked.Key
 }
 
 // withoutRef cuts a workflow identity at its git ref, which moves with every

@@ -250,9 +250,11 @@ func (j *judge) signerChanged(proved bool) *fault {
 	}
 	was, is := quote(l.Signature.Who()), quote(j.bundle.facts.Who())
 	f := newFault(stageLock, diag.SignatureSignerChanged, "locked as signed by %s, now signed by %s", was, is)
-	if was == is {
-		f.message = "locked as signed by " + was + "; another signature says so now, and nothing here can tell that it is the same signer"
-		f.details = append(f.details, "a rule that names the signer's CA or a trusted root that knows its certificate would tell")
+	switch {
+	case was == is && j.bundle.facts.Kind == KindKey:
+		f.message = "locked as signed by one unknown key, now signed by another"
+	case was == is:
+		f.message = "locked as signed by " + was + "; now another certificate says so, which nothing here vouches for"
 	}
 	return f.hint("if the publisher announced the change: `skillpm update %s --accept-signer-change`", j.in.Key)
 }
