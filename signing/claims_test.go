@@ -207,8 +207,8 @@ func TestFieldsOfABundle(t *testing.T) {
 	denied := `keys = ["` + publicKeyOf(t, bare).fingerprint() + `"], identities = ["https://github.com/acme/**", "Acme Signing 1"]`
 	for _, policies := range [][]*Policy{
 		nil,
-		{rule(t, releaseRule + ` }, { x509 = { roots = "ca.pem" } }, { key = { file = "acme.pub" }`)},
-		{rule(t, releaseRule + ` }, { x509 = { roots = "ca.pem" } }, { key = { file = "acme.pub" }`), mustPolicy(t, "[trust]\ndeny = { "+denied+" }\n", ScopeSystem)},
+		{rule(t, releaseRule+` }, { x509 = { roots = "ca.pem" } }, { key = { file = "acme.pub" }`)},
+		{rule(t, releaseRule+` }, { x509 = { roots = "ca.pem" } }, { key = { file = "acme.pub" }`), mustPolicy(t, "[trust]\ndeny = { "+denied+" }\n", ScopeSystem)},
 	} {
 		set := v.setReading(t, files, policies...)
 		for kind, bundle := range bundles {
@@ -282,7 +282,7 @@ func mutate(v any, path string, texts []string, emit func(string) bool, set func
 		set(append(slices.Clone(v), v...))
 		ok := emit("doubling " + path)
 		set([]any{})
-		ok = ok && emit("emptying " + path)
+		ok = ok && emit("emptying "+path)
 		set(v)
 		return ok
 	case string:

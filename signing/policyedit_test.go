@@ -91,7 +91,9 @@ func TestEditKeepsLineEnds(t *testing.T) {
 			out, _, err := RemoveRule("t", []byte(crlf), ScopeProject, "**")
 			return out, err
 		},
-		"deny": func() ([]byte, error) { return AddDeny("t", []byte(crlf), ScopeProject, DenyKey, "sha256:0000000000000000000000000000000000000000000000000000000000000007") },
+		"deny": func() ([]byte, error) {
+			return AddDeny("t", []byte(crlf), ScopeProject, DenyKey, "sha256:0000000000000000000000000000000000000000000000000000000000000007")
+		},
 	}
 	for name, edit := range edits {
 		out, err := edit()
