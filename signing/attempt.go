@@ -181,7 +181,8 @@ func (a *attempt) logged(key *publicKey) *fault {
 }
 
 // keyWindow checks when the key counts: the signature's trusted times where the
-// log gives some, else the clock.
+// log gives some, else the clock. What was locked while the key counted is no
+// exception: the lock says so itself, and whoever edits it could.
 func (a *attempt) keyWindow(rule *KeyRule) *fault {
 	times := a.times
 	if len(times) == 0 {
@@ -194,7 +195,8 @@ func (a *attempt) keyWindow(rule *KeyRule) *fault {
 			return newFault(stageCertificate, diag.SignatureKeyExpired, "the key counts from %s, and this is %s", stamp(rule.NotBefore), stamp(t)).at(rule.File)
 		}
 		if !rule.NotAfter.IsZero() && t.After(rule.NotAfter) {
-			return a.expired(newFault(stageCertificate, diag.SignatureKeyExpired, "the key counted until %s, and this is %s", stamp(rule.NotAfter), stamp(t)).at(rule.File))
+			return newFault(stageCertificate, diag.SignatureKeyExpired, "the key counted until %s, and this is %s", stamp(rule.NotAfter), stamp(t)).at(rule.File).
+				hint("the publisher must sign anew")
 		}
 	}
 	return nil

@@ -305,3 +305,48 @@ func mutate(v any, path string, texts []string, emit func(string) bool, set func
 	}
 	return true
 }
+
+// Of timestamps that no known authority confirms, only one by a stranger over this
+// very signature waits for a newer root; one of something else is wrong for good.
+func TestTimestampsThatDoNotBelong(t *testing.T) {
+	v, stranger := newVirtual(t), newVirtual(t)
+	tree := deployTree(t)
+	r, err := v.set(t).root.get()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, f := parseBundle(v.sign(t, release, "deploy", tree))
+	if f != nil {
+		t.Fatal(f.message)
+	}
+	stamp := func(by *virtual, signature []byte) []byte {
+		raw, err := by.TimestampResponse(signature)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return raw
+	}
+	own, foreign := stamp(v, b.sig), stamp(stranger, b.sig)
+	for _, tt := range []struct {
+		name   string
+		stamps [][]byte
+		broken bool
+		anchor bool
+	}{
+		{"its own", [][]byte{own}, false, false},
+		{"of another signature", [][]byte{stamp(v, []byte("another"))}, true, false},
+		{"of another signature by a stranger", [][]byte{stamp(stranger, []byte("another"))}, true, false},
+		{"by a stranger", [][]byte{foreign}, true, true},
+		{"garbage", [][]byte{[]byte("garbage")}, true, false},
+		{"garbage and a stranger's", [][]byte{[]byte("garbage"), foreign}, true, true},
+		{"garbage and its own", [][]byte{[]byte("garbage"), own}, false, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b.timestamps = tt.stamps
+			_, f := b.checkTime(r, b.key, nil, false, caNow)
+			if (f != nil) != tt.broken || f != nil && f.anchor != tt.anchor {
+				t.Errorf("got %+v, want broken %t, anchor %t", f, tt.broken, tt.anchor)
+			}
+		})
+	}
+}

@@ -1,11 +1,14 @@
 package signing
 
 import (
+	"bytes"
 	"crypto/x509"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/digitorus/timestamp"
 	"github.com/secure-systems-lab/go-securesystemslib/dsse"
 	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
 	sgbundle "github.com/sigstore/sigstore-go/pkg/bundle"
@@ -146,6 +149,33 @@ func (b *bundle) signedTimes(r *trustedRoot, key *publicKey) (times []time.Time)
 	return times
 }
 
+// byUnknownAuthority reports whether a timestamp is of this very signature and by
+// an authority that the root does not know: a newer root could confirm it. Any
+// other that failed stays wrong under every root.
+func (b *bundle) byUnknownAuthority(r *trustedRoot, raw []byte) (unknown bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			unknown = false
+		}
+	}()
+	stamp, err := timestamp.ParseResponse(raw)
+	if err != nil || !stamp.HashAlgorithm.Available() {
+		return false
+	}
+	sum := stamp.HashAlgorithm.New()
+	sum.Write(b.sig)
+	if !bytes.Equal(sum.Sum(nil), stamp.HashedMessage) {
+		return false
+	}
+	for _, authority := range r.TimestampingAuthorities() {
+		known, ok := authority.(*root.SigstoreTimestampingAuthority)
+		if ok && known.Leaf != nil && slices.ContainsFunc(stamp.Certificates, known.Leaf.Equal) {
+			return false
+		}
+	}
+	return true
+}
+
 // checkTime is the stage "trusted time": somebody the root knows says when the
 // signature existed.
 func (b *bundle) checkTime(r *trustedRoot, key *publicKey, logged []time.Time, signedOnly bool, now time.Time) ([]time.Time, *fault) {
@@ -154,6 +184,9 @@ func (b *bundle) checkTime(r *trustedRoot, key *publicKey, logged []time.Time, s
 		return append(times, logged...), nil
 	}
 	switch {
+	case len(b.timestamps) > 0 && !slices.ContainsFunc(b.timestamps, func(raw []byte) bool { return b.byUnknownAuthority(r, raw) }):
+		return nil, newFault(stageTime, diag.SignatureNoTrustedTime, "none of the %d timestamps holds: each is of something else than this signature, or not within its authority's time", len(b.timestamps)).
+			hint("the signature or its timestamp was replaced; ask the publisher for an intact copy")
 	case len(b.timestamps) > 0:
 		return nil, newFault(stageTime, diag.SignatureNoTrustedTime, "none of the %d timestamps is by an authority that is trusted here", len(b.timestamps)).
 			hint("%s", r.newerHint("its timestamp authority", now)).asAnchor()
