@@ -15,6 +15,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/skillpm/skillpm/internal/diag"
 )
 
 // maxKeyBytes bounds key and certificate files; a chain of ten RSA-4096
@@ -179,6 +181,21 @@ func isKeyHash(s string) bool {
 	digits := strings.TrimPrefix(s, "sha256:")
 	sum, err := hex.DecodeString(digits)
 	return err == nil && len(sum) == sha256.Size && digits == strings.ToLower(digits)
+}
+
+func notKeyHash(s string) *diag.Error {
+	return diag.New(diag.PolicyInvalid, "`%s` is not the hash of a public key", quote(s)).
+		WithHint("write sha256: and 64 hex digits; `skillpm trust revoke --as key FILE` takes them from a public key")
+}
+
+// KeyHash returns the hash of the first public key in PEM data, as a deny list
+// names it. The error carries policy_invalid.
+func KeyHash(data []byte) (string, error) {
+	key, err := parsePublicKey(data)
+	if err != nil {
+		return "", diag.New(diag.PolicyInvalid, "%s", quote(err.Error()))
+	}
+	return key.fingerprint(), nil
 }
 
 // same reports whether both are one key.

@@ -147,15 +147,15 @@ func (d *decoder) age(n *tomledit.Value) {
 	if s == "" {
 		return
 	}
-	age, err := ParseAge(s)
+	age, err := parseAge(s)
 	if err != nil {
 		d.fault(n, "%s", err)
 	}
 	d.policy.MinAge = age
 }
 
-// ParseAge reads an age such as "3d", "12h", "90m" or "2w"; "0" is none.
-func ParseAge(s string) (time.Duration, error) {
+// parseAge reads an age such as "3d", "12h", "90m" or "2w"; "0" is none.
+func parseAge(s string) (time.Duration, error) {
 	units := map[byte]time.Duration{'m': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour}
 	if s == "0" {
 		return 0, nil
@@ -205,8 +205,8 @@ func (d *decoder) deny(n *tomledit.Value) {
 			d.each(n, "deny.keys", func(n *tomledit.Value) {
 				s := d.str(n, "deny.keys")
 				if s != "" && !isKeyHash(s) {
-					d.fault(n, "deny.keys: `%s` is not the hash of a public key", quote(s)).
-						WithHint("write sha256: and 64 hex digits, as `skillpm trust inspect` and `openssl pkey -pubin -outform DER | sha256sum` print them")
+					e := notKeyHash(s)
+					d.fault(n, "deny.keys: %s", e.Message).Hint = e.Hint
 				}
 				if s != "" {
 					p.Deny.Keys = append(p.Deny.Keys, s)

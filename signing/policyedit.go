@@ -74,8 +74,12 @@ func (d Deny) has(kind DenyKind, value string) bool {
 	return slices.ContainsFunc(d.Digests, func(x skill.Digest) bool { return string(x) == value })
 }
 
-// AddDeny adds value to a deny list; unchanged if it is there already.
+// AddDeny adds value to a deny list; unchanged if it is there already. What could
+// never match is policy_invalid.
 func AddDeny(file string, data []byte, scope Scope, kind DenyKind, value string) ([]byte, error) {
+	if kind == DenyKey && !isKeyHash(value) {
+		return nil, notKeyHash(value)
+	}
 	before, err := ParsePolicy(file, data, scope)
 	if err != nil {
 		return nil, err

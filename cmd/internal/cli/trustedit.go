@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/skillpm/skillpm/cmd/internal/ui"
 	"github.com/skillpm/skillpm/internal/diag"
 	"github.com/skillpm/skillpm/internal/project"
+	"github.com/skillpm/skillpm/internal/regular"
 	"github.com/skillpm/skillpm/signing"
 	"github.com/skillpm/skillpm/skill"
 )
@@ -197,45 +199,54 @@ func newTrustRevokeCmd(app *App) *cobra.Command {
 	var as string
 	cmd := &cobra.Command{
 		Use: "revoke VALUE", Short: "Refuse a signer, key or content, whatever the rules say",
-		Long: `Refuse a signer's identity (a pattern), a key (its hint, or sha256:HEX as inspect
-prints it) or a skill's digest, whatever the rules say. --allow-untrusted does not
-overrule it.`,
+		Long: `Refuse a signer's identity (a pattern), a key (a public key's file, or the
+sha256:HEX of its DER) or a skill's digest, whatever the rules say.
+--allow-untrusted does not overrule it.`,
 		Args: cobra.ExactArgs(1),
 	}
 	target.add(cmd)
 	cmd.Flags().StringVar(&as, "as", "", "identity, key or digest; guessed if not given")
 	return app.command(cmd, "trust-revoke", func(ctx context.Context, args []string) (Result, error) {
-		kind, err := denyKind(as, args[0])
+		kind, value, err := app.denied(as, args[0])
 		if err != nil {
 			return nil, err
 		}
 		var r trustEdit
 		return editedPolicy(&r, app.editPolicy(ctx, target, func(f project.PolicyFile) ([]byte, error) {
-			r = trustEdit{File: app.display(f.Path), Denied: args[0]}
-			return signing.AddDeny(f.Path, f.Data, f.Scope, kind, args[0])
+			r = trustEdit{File: app.display(f.Path), Denied: value}
+			return signing.AddDeny(f.Path, f.Data, f.Scope, kind, value)
 		}))
 	})
 }
 
-// denyKind guesses what a value is: a digest is told by its form, and so could a
-// key's fingerprint be, which therefore must be named.
-func denyKind(as, value string) (signing.DenyKind, error) {
-	switch as {
-	case "identity":
-		return signing.DenyIdentity, nil
-	case "key":
-		return signing.DenyKey, nil
-	case "digest":
-		return signing.DenyDigest, nil
-	case "":
-	default:
-		return "", usageError("--as is identity, key or digest, not `%s`", as)
+// denied returns what to deny. A digest is told by its form, and so could a key's
+// hash be, which therefore must be named; a key may be given as its file.
+func (app *App) denied(as, value string) (signing.DenyKind, string, error) {
+	_, notDigest := skill.ParseDigest(value)
+	file := strings.HasSuffix(value, ".pub") || strings.HasSuffix(value, ".pem")
+	switch {
+	case as == "identity", as == "" && !file && strings.ContainsAny(value, "@/ "):
+		return signing.DenyIdentity, value, nil
+	case as == "digest":
+		return signing.DenyDigest, value, nil
+	case as == "" && notDigest == nil:
+		return "", "", usageError("`%s` may be a skill's digest or a key's hash", value).WithHint("say which: --as digest or --as key")
+	case as == "" && !file:
+		return "", "", usageError("`%s` is not an identity, a key or a digest", value).
+			WithHint("`skillpm trust inspect SKILL` shows who signed a skill; --as identity denies a name without @ or /")
+	case as != "key" && as != "":
+		return "", "", usageError("--as is identity, key or digest, not `%s`", as)
 	}
-	if strings.ContainsAny(value, "@/ ") {
-		return signing.DenyIdentity, nil
+	if !file {
+		return signing.DenyKey, value, nil
 	}
-	if _, err := skill.ParseDigest(value); err == nil {
-		return "", usageError("`%s` may be a skill's digest or a key's fingerprint", value).WithHint("say which: --as digest or --as key")
+	data, err := regular.Read(app.path(value), signing.MaxBundleBytes)
+	if err != nil {
+		return "", "", diag.New(diag.PolicyInvalid, "the public key cannot be read").At(value, 0, 0).WithCause(err)
 	}
-	return signing.DenyKey, nil
+	hash, err := signing.KeyHash(data)
+	if e, ok := errors.AsType[*diag.Error](err); ok {
+		return "", "", e.At(value, 0, 0)
+	}
+	return signing.DenyKey, hash, nil
 }
