@@ -39,7 +39,7 @@ func TestEditPolicyWaits(t *testing.T) {
 		},
 	}
 	err = EditPolicy(context.Background(), opt, false, func(f PolicyFile) ([]byte, error) {
-		return signing.AddDeny(f.Path, f.Data, f.Scope, signing.DenyKey, "abc")
+		return signing.AddDeny(f.Path, f.Data, f.Scope, signing.DenyKey, "sha256:"+strings.Repeat("7", 64))
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestEditPolicyWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := string(data); !strings.Contains(text, "# theirs") || !strings.Contains(text, "abc") {
+	if text := string(data); !strings.Contains(text, "# theirs") || !strings.Contains(text, strings.Repeat("7", 64)) {
 		t.Errorf("an edit was lost:\n%s", text)
 	}
 }

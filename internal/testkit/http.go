@@ -1,6 +1,7 @@
 package testkit
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -10,8 +11,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -133,12 +136,19 @@ func (s *Server) Close() {
 // run beside requests.
 func (s *Server) Down() { s.Close() }
 
-// Up listens at the same address again.
+// Up listens at the same address again. A program that another test starts holds
+// the old socket between its fork and its exec, so the address may be taken for
+// moments yet.
 func (s *Server) Up() error {
 	if !s.down {
 		return nil
 	}
-	return s.listen(s.host)
+	for deadline := time.Now().Add(10 * time.Second); ; runtime.Gosched() {
+		err := s.listen(s.host)
+		if !errors.Is(err, syscall.EADDRINUSE) || time.Now().After(deadline) {
+			return err
+		}
+	}
 }
 
 // Requests returns the log and empties it.

@@ -74,7 +74,7 @@ func gitattributes(w *world, r *rand.Rand) {
 	clone := w.clone(w.me)
 	res := w.run(clone, how{}, "--json", "verify")
 	doctor := w.run(w.me, how{}, "--json", "doctor")
-	w.expect(res.exit == 0 || strings.Contains(doctor.out, "gitattributes") || strings.Contains(doctor.out, "gitignore"), "L11", "doctor", "committed skills differ after a clone, and no word of it: "+res.outcome(), res)
+	w.expect(res.exit == 0 || strings.Contains(doctor.out, `"skill_git_rules"`) && strings.Contains(doctor.out, ": deploy, review"), "L11", "doctor", "committed skills differ after a clone, and no word of it: "+res.outcome(), res)
 	w.drop(clone)
 }
 
